@@ -1,6 +1,6 @@
 //! `App`: what every verb gets.
 
-use lazaret_runtime::{DecidedBy, Detected, EngineChoice, EngineInfo, EngineRequest, Memory};
+use lazaret_runtime::{DecidedBy, Detected, EngineChoice, EngineInfo, EngineRequest, InfoCache};
 use lazaret_tree::escape;
 
 use crate::environment::Environment;
@@ -8,7 +8,7 @@ use crate::failure::{Failure, FailureKind, unusable};
 use crate::ui::{
     ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Ui, UiOptions, Verbosity,
 };
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 use lazaret_session::store::record::Record;
 
 /// The options of every verb.
@@ -144,7 +144,7 @@ pub struct App {
     /// Shows what sessions tell.
     pub events: SessionEvents,
     /// Ctrl-C and its like.
-    pub interrupt: Interrupt,
+    pub cancel: Cancel,
     /// The global choices.
     pub options: Options,
 }
@@ -159,7 +159,7 @@ impl App {
     }
 
     /// Connects to the engine that a run is for: the one that was named, that its session
-    /// lives in where it was there before, or that is found. What `memory` knows of it is not
+    /// lives in where it was there before, or that is found. What `cache` knows of it is not
     /// asked again.
     ///
     /// # Errors
@@ -167,28 +167,28 @@ impl App {
     pub fn engine_for(
         &self,
         record: Option<&Record>,
-        memory: &dyn Memory,
+        cache: &dyn InfoCache,
     ) -> Result<Detected, Failure> {
         let request = match record {
             Some(record) => self.request_at(&record.engine, format!("session {}", record.id))?,
             None => self.engine_request()?,
         };
-        self.connect(&request, Some(memory))
+        self.connect(&request, Some(cache))
     }
 
     fn connect(
         &self,
         request: &EngineRequest,
-        memory: Option<&dyn Memory>,
+        cache: Option<&dyn InfoCache>,
     ) -> Result<Detected, Failure> {
         let environment = self.env.for_detection();
-        self.interrupt.check()?;
-        let detected = match memory {
-            Some(memory) => lazaret_runtime::detect_remembering(request, &environment, memory),
+        self.cancel.check()?;
+        let detected = match cache {
+            Some(cache) => lazaret_runtime::detect_cached(request, &environment, cache),
             None => lazaret_runtime::detect(request, &environment),
         };
         // An engine that was silent for seconds is less to say than that the user went.
-        self.interrupt.check()?;
+        self.cancel.check()?;
         let detected = detected?;
         self.ui.detail(&format!(
             "engine: {} at {} ({})",
@@ -207,9 +207,9 @@ impl App {
         if self.options.engine.is_some() {
             return Ok(vec![self.engine()?]);
         }
-        self.interrupt.check()?;
+        self.cancel.check()?;
         let found = lazaret_runtime::detect_all(&self.engine_request()?, &self.env.for_detection());
-        self.interrupt.check()?;
+        self.cancel.check()?;
         Ok(found?)
     }
 

@@ -18,7 +18,7 @@ use crate::ui::Ui;
 use lazaret_session::context::SessionContext;
 use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::lifecycle::collect::Collected;
-use lazaret_session::pool::{Ahead, let_go};
+use lazaret_session::pool::{NextContainerBuilder, drop_after_discard};
 use lazaret_session::settle::{SettleContext, VolumeDisposal};
 use lazaret_session::store::record::Outcome;
 use lazaret_session::store::{LockedSession, Store};
@@ -51,23 +51,23 @@ pub struct GateOptions<'a> {
 /// # Errors
 /// As [`RunRequest::run`](crate::resolve::run_spec::RunRequest::run).
 pub fn gate_and_ahead(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     store: &Store,
     collected: Collected,
     options: GateOptions<'_>,
     plan: &ContainerPlan,
 ) -> Result<RunEnd, Failure> {
     let ahead = match &collected {
-        Collected::Ready(session) => Ahead::of(site, store, session, plan),
+        Collected::Ready(session) => NextContainerBuilder::of(cx, store, session, plan),
         Collected::Rejected(_) => Ok(None),
     };
     let Ok(Some(ahead)) = ahead else {
-        return gate(site, store, collected, options);
+        return gate(cx, store, collected, options);
     };
     thread::scope(|scope| {
         // Nothing is said beside the review.
-        let making = scope.spawn(|| ahead.make(site));
-        let end = gate(site, store, collected, options);
+        let making = scope.spawn(|| ahead.make(cx));
+        let end = gate(cx, store, collected, options);
         if let Ok(Err(error)) = making.join() {
             let cause = escape(error.to_string().as_bytes());
             options
@@ -78,7 +78,9 @@ pub fn gate_and_ahead(
         if end.report.outcome == Some(Outcome::Discarded) {
             let session = end.report.session.parse().ok();
             let session = session.and_then(|id| store.lock(&id).ok());
-            session.iter().for_each(|session| let_go(site, session));
+            session
+                .iter()
+                .for_each(|session| drop_after_discard(cx, session));
         }
         Ok(end)
     })
@@ -89,24 +91,24 @@ pub fn gate_and_ahead(
 /// # Errors
 /// As [`RunRequest::run`](crate::resolve::run_spec::RunRequest::run).
 pub fn gate(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     store: &Store,
     collected: Collected,
     options: GateOptions<'_>,
 ) -> Result<RunEnd, Failure> {
-    let volume = VolumeDisposal::Remove(site);
+    let volume = VolumeDisposal::Remove(cx);
     let mut session = match collected {
         Collected::Ready(session) => session,
         Collected::Rejected(mut session) => {
             let mut report = rejected(&mut session, volume, options.ui)?;
-            report.phases = site.timings.table();
+            report.phases = cx.timings.table();
             return Ok(RunEnd {
                 exit_code: ExitCode::of_run(session.record(), Outcome::Rejected),
                 report,
             });
         }
     };
-    let case = site.step("judge", |_| {
+    let case = cx.phase("judge", |_| {
         let mut case = open_case(&session, options.env)?;
         options.remembered.tell(&mut case)?;
         Ok::<_, Failure>(case)
@@ -120,20 +122,20 @@ pub fn gate(
     };
     let choices = Choices::all();
     let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
-    let decision = decide(&case, &choices, mode.into(), options.ui, site.interrupt)?;
+    let decision = decide(&case, &choices, mode.into(), options.ui, cx.cancel)?;
     let wanted = decision.remembered();
     let context = SettleContext {
         store,
         volume,
-        events: site.events,
-        interrupt: site.interrupt,
+        events: cx.events,
+        cancel: cx.cancel,
     };
-    let settled = site.step("apply", |_| {
+    let settled = cx.phase("apply", |_| {
         settle(&mut session, &case, &decision, context, options.ui)
     })?;
     allowlist::remember(options.remembered.clone(), wanted, options.ui);
     report.settled(&settled);
-    report.phases = site.timings.table();
+    report.phases = cx.timings.table();
     Ok(RunEnd {
         exit_code: ExitCode::of_run(session.record(), settled.outcome),
         report,

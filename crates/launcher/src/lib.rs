@@ -35,15 +35,15 @@ use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::ui::{SessionEvents, Streams, Ui};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 /// Runs the command line and says what the process shall end with. Signals are caught
-/// from here on, and raise `interrupt`.
+/// from here on, and raise `cancel`.
 pub fn main(
     arguments: impl IntoIterator<Item = OsString>,
     env: Environment,
     streams: Streams,
-    interrupt: Interrupt,
+    cancel: Cancel,
 ) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let cli = match Cli::try_parse_from(&arguments) {
@@ -52,7 +52,7 @@ pub fn main(
     };
     let options = Options::new(&cli.global, &env);
     let ui = Ui::new(streams, options.ui, &env);
-    let code = run(cli, env, &ui, options, interrupt).unwrap_or_else(|failure| {
+    let code = run(cli, env, &ui, options, cancel).unwrap_or_else(|failure| {
         ui.failure(&failure);
         failure.exit_code()
     });
@@ -77,14 +77,14 @@ fn run(
     env: Environment,
     ui: &Ui,
     options: Options,
-    interrupt: Interrupt,
+    cancel: Cancel,
 ) -> Result<ExitCode, Failure> {
-    signals::install(&interrupt).or_fail(FailureKind::Internal, "Ctrl-C can't be caught")?;
+    signals::install(&cancel).or_fail(FailureKind::Internal, "Ctrl-C can't be caught")?;
     let app = App {
         env,
         ui: ui.clone(),
         events: SessionEvents::new(ui.clone()),
-        interrupt,
+        cancel,
         options,
     };
     let done = commands::run(cli.command, Cli::command, &app);

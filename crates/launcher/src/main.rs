@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::ui::Streams;
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 fn main() -> ExitCode {
     lazaret_launcher::panic::install();
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         rustix::process::geteuid().as_raw(),
         cwd,
     );
-    let interrupt = Interrupt::new();
-    let streams = Streams::of_process(&interrupt);
-    lazaret_launcher::main(std::env::args_os(), environment, streams, interrupt).into()
+    let cancel = Cancel::new();
+    let streams = Streams::of_process(&cancel);
+    lazaret_launcher::main(std::env::args_os(), environment, streams, cancel).into()
 }

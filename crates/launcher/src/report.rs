@@ -10,9 +10,9 @@ use lazaret_tree::escape;
 use serde::Serialize;
 
 use crate::ui::session_events::describe;
-use lazaret_session::lifecycle::update_summary::Synced;
+use lazaret_session::lifecycle::update_summary::UpdateSummary;
 use lazaret_session::settle::SettleResult;
-use lazaret_session::store::record::{CommandEnd, Egress, Outcome, Record};
+use lazaret_session::store::record::{CommandEnd, NetworkSummary, Outcome, Record};
 use lazaret_session::store::unlanded::Unlanded;
 
 /// What `run --json` ends with, and `diff`, `apply` and `show` print too.
@@ -52,7 +52,7 @@ pub struct Report {
     pub sync: Option<SyncReport>,
     /// What the command reached; only where it had a network.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub egress: Option<Egress>,
+    pub egress: Option<NetworkSummary>,
     /// Only where the command still runs: then nothing of this is judged for good.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live: Option<Live>,
@@ -91,14 +91,14 @@ impl From<&SyncConflict> for SyncConflictReport {
     }
 }
 
-impl From<&Synced> for SyncReport {
-    fn from(synced: &Synced) -> Self {
+impl From<&UpdateSummary> for SyncReport {
+    fn from(summary: &UpdateSummary) -> Self {
         Self {
-            sent: synced.sent,
-            bytes: synced.bytes,
-            removed: synced.removed,
-            adopted: synced.adopted,
-            conflicts: synced
+            sent: summary.sent,
+            bytes: summary.bytes,
+            removed: summary.removed,
+            adopted: summary.adopted,
+            conflicts: summary
                 .conflicts
                 .iter()
                 .map(SyncConflictReport::from)

@@ -27,8 +27,8 @@ pub use api::ApiEngine;
 pub use apple::AppleEngine;
 pub use detect::{
     Candidate, Candidates, ChoiceError, DecidedBy, DetectError, Detected, Endpoint, EngineChoice,
-    EngineRequest, Environment, Memory, NamedEngine, Scheme, candidates, detect, detect_all,
-    detect_remembering,
+    EngineRequest, Environment, InfoCache, NamedEngine, Scheme, candidates, detect, detect_all,
+    detect_cached,
 };
 pub use engine::{ContainerInfo, ContainerState, Engine, ImageInfo, VolumeInfo};
 pub use engine_error::EngineError;

@@ -1,4 +1,4 @@
-//! `Interrupt`: Ctrl-C, SIGTERM and SIGHUP as a flag, guards and messages.
+//! `Cancel`: Ctrl-C, SIGTERM and SIGHUP as a flag, guards and messages.
 //!
 //! A signal never ends the process by itself. It raises a flag that the phases poll,
 //! and runs the guards, which make blocked calls return; the main thread then unwinds
@@ -40,13 +40,13 @@ struct Shared {
     changed: Condvar,
 }
 
-/// The one interrupt flag of the process. Clones share it.
+/// The one cancel flag of the process. Clones share it.
 #[derive(Clone, Default)]
-pub struct Interrupt(Arc<Shared>);
+pub struct Cancel(Arc<Shared>);
 
-impl fmt::Debug for Interrupt {
+impl fmt::Debug for Cancel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Interrupt").field(&self.urgency()).finish()
+        f.debug_tuple("Cancel").field(&self.level()).finish()
     }
 }
 
@@ -55,7 +55,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Interrupt {
+impl Cancel {
     /// Makes a flag that no signal reaches yet.
     pub fn new() -> Self {
         Self::default()
@@ -75,16 +75,16 @@ impl Interrupt {
                 .map(|(_, action)| action.clone())
                 .collect()
         };
-        let Some(urgency) = self.urgency() else {
+        let Some(level) = self.level() else {
             return;
         };
         for action in actions {
-            locked(&action)(urgency);
+            locked(&action)(level);
         }
     }
 
     /// Returns how urgent the end is, or `None` if no end was asked for.
-    pub fn urgency(&self) -> Option<CancelLevel> {
+    pub fn level(&self) -> Option<CancelLevel> {
         match self.0.raised.load(Ordering::SeqCst) {
             0 => None,
             1 => Some(CancelLevel::Asked),
@@ -94,7 +94,7 @@ impl Interrupt {
 
     /// Says that what was asked for once has been done, such as ending the command: a
     /// signal after that asks for something else. A user who has insisted stays heard.
-    pub fn answered(&self) {
+    pub fn acknowledge(&self) {
         // Under the lock, as every raise: a signal is never lost between the two.
         let _guards = locked(&self.0.guards);
         let _ = self
@@ -108,7 +108,7 @@ impl Interrupt {
     /// # Errors
     /// [`Interrupted`].
     pub fn check(&self) -> Result<(), Interrupted> {
-        match self.urgency() {
+        match self.level() {
             None => Ok(()),
             Some(_) => Err(Interrupted),
         }
@@ -145,15 +145,15 @@ impl Interrupt {
     /// undone after failures too.
     pub fn guard(&self, action: impl FnMut(CancelLevel) + Send + 'static) -> Guard {
         let action: Arc<Mutex<Action>> = Arc::new(Mutex::new(Box::new(action)));
-        let (id, urgency) = {
+        let (id, level) = {
             let mut guards = locked(&self.0.guards);
             let id = guards.next_id;
             guards.next_id += 1;
             guards.actions.push((id, action.clone()));
-            (id, self.urgency())
+            (id, self.level())
         };
-        if let Some(urgency) = urgency {
-            locked(&action)(urgency);
+        if let Some(level) = level {
+            locked(&action)(level);
         }
         Guard {
             id,
@@ -161,14 +161,14 @@ impl Interrupt {
         }
     }
 
-    /// Makes a mailbox in which both values and signals arrive: the way to block on
+    /// Makes a queue in which both values and signals arrive: the way to block on
     /// "the process ended, or the user wants an end".
-    pub fn mailbox<T: Send + 'static>(&self) -> (Sender<Event<T>>, EventQueue<T>) {
+    pub fn event_queue<T: Send + 'static>(&self) -> (Sender<Event<T>>, EventQueue<T>) {
         let (sender, receiver) = mpsc::channel();
         let signals = sender.clone();
-        let guard = self.guard(move |urgency| {
-            // A mailbox that is gone needs no signal.
-            drop(signals.send(Event::Interrupt(urgency)));
+        let guard = self.guard(move |level| {
+            // A queue that is gone needs no signal.
+            drop(signals.send(Event::Cancel(level)));
         });
         (
             sender,
@@ -204,7 +204,7 @@ pub enum Event<T> {
     /// A sender's value.
     Value(T),
     /// A signal.
-    Interrupt(CancelLevel),
+    Cancel(CancelLevel),
     /// The deadline has passed.
     Deadline,
 }
@@ -219,7 +219,7 @@ pub struct EventQueue<T> {
 impl<T> EventQueue<T> {
     /// Blocks until something arrives or `deadline` (monotonic) has passed.
     pub fn wait(&self, deadline: Option<Instant>) -> Event<T> {
-        // The guard holds a sender for as long as the mailbox lives, so "disconnected"
+        // The guard holds a sender for as long as the queue lives, so "disconnected"
         // can't happen; it would be the end of all news, which a deadline is too.
         match deadline {
             None => self.receiver.recv().unwrap_or(Event::Deadline),
@@ -244,18 +244,18 @@ mod tests {
 
     #[test]
     fn flt_08_a_signal_raises_the_flag_and_runs_the_guards_in_order() {
-        let interrupt = Interrupt::new();
+        let cancel = Cancel::new();
         let (sender, receiver) = mpsc::channel();
         let first = sender.clone();
-        let _a = interrupt.guard(move |urgency| first.send(("a", urgency)).unwrap());
+        let _a = cancel.guard(move |level| first.send(("a", level)).unwrap());
         let second = sender.clone();
-        let b = interrupt.guard(move |urgency| second.send(("b", urgency)).unwrap());
-        assert_eq!(interrupt.check(), Ok(()));
+        let b = cancel.guard(move |level| second.send(("b", level)).unwrap());
+        assert_eq!(cancel.check(), Ok(()));
 
-        interrupt.raise();
-        assert_eq!(interrupt.check(), Err(Interrupted));
+        cancel.raise();
+        assert_eq!(cancel.check(), Err(Interrupted));
         drop(b);
-        interrupt.raise();
+        cancel.raise();
         let events: Vec<_> = receiver.try_iter().collect();
         assert_eq!(
             events,
@@ -269,63 +269,63 @@ mod tests {
 
     #[test]
     fn flt_08_a_guard_that_comes_after_the_signal_runs_at_once() {
-        let interrupt = Interrupt::new();
-        interrupt.raise();
+        let cancel = Cancel::new();
+        cancel.raise();
         let (sender, receiver) = mpsc::channel();
-        let _guard = interrupt.guard(move |urgency| sender.send(urgency).unwrap());
+        let _guard = cancel.guard(move |level| sender.send(level).unwrap());
         assert_eq!(receiver.try_recv(), Ok(CancelLevel::Asked));
     }
 
     #[test]
     fn flt_08_a_mailbox_takes_values_signals_and_deadlines() {
-        let interrupt = Interrupt::new();
-        let (sender, mailbox) = interrupt.mailbox();
+        let cancel = Cancel::new();
+        let (sender, event_queue) = cancel.event_queue();
         let soon = Instant::now() + Duration::from_millis(5);
-        assert_eq!(mailbox.wait(Some(soon)), Event::Deadline);
-        let raiser = interrupt.clone();
+        assert_eq!(event_queue.wait(Some(soon)), Event::Deadline);
+        let raiser = cancel.clone();
         let thread = thread::spawn(move || {
             raiser.raise();
             raiser.raise();
             sender.send(Event::Value(7)).unwrap();
         });
-        assert_eq!(mailbox.wait(None), Event::Interrupt(CancelLevel::Asked));
-        assert_eq!(mailbox.wait(None), Event::Interrupt(CancelLevel::Insisted));
-        assert_eq!(mailbox.wait(None), Event::Value(7));
+        assert_eq!(event_queue.wait(None), Event::Cancel(CancelLevel::Asked));
+        assert_eq!(event_queue.wait(None), Event::Cancel(CancelLevel::Insisted));
+        assert_eq!(event_queue.wait(None), Event::Value(7));
         thread.join().unwrap();
     }
 
     #[test]
     fn flt_08_an_answered_signal_does_not_end_what_follows() {
-        let interrupt = Interrupt::new();
-        interrupt.raise();
-        interrupt.answered();
-        assert_eq!(interrupt.check(), Ok(()));
-        interrupt.raise();
-        assert_eq!(interrupt.urgency(), Some(CancelLevel::Asked));
-        interrupt.raise();
-        interrupt.answered();
-        assert_eq!(interrupt.urgency(), Some(CancelLevel::Insisted));
+        let cancel = Cancel::new();
+        cancel.raise();
+        cancel.acknowledge();
+        assert_eq!(cancel.check(), Ok(()));
+        cancel.raise();
+        assert_eq!(cancel.level(), Some(CancelLevel::Asked));
+        cancel.raise();
+        cancel.acknowledge();
+        assert_eq!(cancel.level(), Some(CancelLevel::Insisted));
     }
 
     #[test]
     fn a_sleep_ends_with_a_signal() {
-        let interrupt = Interrupt::new();
-        assert_eq!(interrupt.sleep(Duration::from_millis(1)), Ok(()));
-        let raiser = interrupt.clone();
+        let cancel = Cancel::new();
+        assert_eq!(cancel.sleep(Duration::from_millis(1)), Ok(()));
+        let raiser = cancel.clone();
         let thread = thread::spawn(move || raiser.raise());
-        assert_eq!(interrupt.sleep(Duration::from_secs(60)), Err(Interrupted));
+        assert_eq!(cancel.sleep(Duration::from_secs(60)), Err(Interrupted));
         thread.join().unwrap();
     }
 
     #[test]
     fn a_panic_in_a_guard_leaves_the_others() {
-        let interrupt = Interrupt::new();
-        let _bad = interrupt.guard(|urgency| assert_eq!(urgency, CancelLevel::Insisted));
-        let raiser = interrupt.clone();
+        let cancel = Cancel::new();
+        let _bad = cancel.guard(|level| assert_eq!(level, CancelLevel::Insisted));
+        let raiser = cancel.clone();
         assert!(thread::spawn(move || raiser.raise()).join().is_err());
         let (sender, receiver) = mpsc::channel();
-        let _good = interrupt.guard(move |urgency| sender.send(urgency).unwrap());
-        interrupt.raise();
+        let _good = cancel.guard(move |level| sender.send(level).unwrap());
+        cancel.raise();
         assert_eq!(receiver.try_iter().last(), Some(CancelLevel::Insisted));
     }
 }

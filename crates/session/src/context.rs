@@ -8,9 +8,9 @@ use lazaret_runtime::{
     ContainerName, Engine, EngineError, EngineInfo, ExecSpec, Process, SessionId,
 };
 
-use crate::cancel::{Guard, Interrupt};
+use crate::cancel::{Cancel, Guard};
 use crate::engine::cleanup::BackgroundRemovals;
-use crate::engine::memory::Recalled;
+use crate::engine::info_cache::CacheHit;
 use crate::engine::signal::SIGKILL;
 use crate::event::{Counter, Event, EventSink};
 
@@ -25,17 +25,17 @@ pub struct SessionContext<'a> {
     /// What its probe said.
     pub info: EngineInfo,
     /// Where that comes from, if this process has not probed the engine itself.
-    pub recalled: Option<Recalled<'a>>,
+    pub cache_hit: Option<CacheHit<'a>>,
     /// The id of the state directory, for labels.
     pub store_id: String,
     /// Told what happens.
     pub events: &'a dyn EventSink,
     /// Ctrl-C and its like.
-    pub interrupt: &'a Interrupt,
+    pub cancel: &'a Cancel,
     /// How long each step took.
     pub timings: Timings,
     /// What is being removed meanwhile.
-    pub chores: BackgroundRemovals,
+    pub removals: BackgroundRemovals,
     /// Whether the first process of ours in a container is started through
     /// [`Engine::init_channel`], where there is one.
     pub use_init_channel: bool,
@@ -68,9 +68,9 @@ impl Timings {
 impl SessionContext<'_> {
     /// Ends a container as soon as the user wants an end, so that whatever waits for it
     /// returns (FLT-08). It is removed in any case.
-    pub(crate) fn doom(&self, container: &ContainerName) -> Guard {
+    pub(crate) fn kill_on_cancel(&self, container: &ContainerName) -> Guard {
         let (engine, name) = (Arc::clone(&self.engine), container.clone());
-        self.interrupt.guard(move |_| {
+        self.cancel.guard(move |_| {
             // It may have ended by itself.
             drop(engine.signal_container(&name, SIGKILL));
         })
@@ -101,7 +101,7 @@ impl SessionContext<'_> {
     ///
     /// # Errors
     /// The step's own.
-    pub fn step<T, E>(
+    pub fn phase<T, E>(
         &self,
         name: &'static str,
         work: impl FnOnce(&Counter) -> Result<T, E>,

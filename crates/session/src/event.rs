@@ -9,7 +9,7 @@ use lazaret_runtime::{ContainerName, ProvenControl, SessionId};
 use lazaret_transfer::Skipped;
 use lazaret_tree::RelPathBuf;
 
-use crate::lifecycle::update_summary::Synced;
+use crate::lifecycle::update_summary::UpdateSummary;
 use crate::network::Totals;
 
 /// Takes what a session tells, on any thread.
@@ -35,7 +35,7 @@ pub enum Event<'a> {
     /// The session has no volume any more, so all of the workspace goes in.
     VolumeGone(&'a SessionId),
     /// What was brought up to date before the command.
-    Updated(&'a Synced),
+    Updated(&'a UpdateSummary),
     /// What of the workspace did not go in.
     LeftOut(&'a [Skipped]),
     /// A path that is to be protected does not go in.

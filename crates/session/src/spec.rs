@@ -13,7 +13,7 @@ use crate::credentials::file::CredentialFile;
 use crate::engine::containers::ContainerPlan;
 use crate::network::Plan;
 use crate::store::record::{
-    Egress, GateLimits, KeepVolume, NewRecord, SelectionRecord, WriteScope, identity,
+    GateLimits, KeepVolume, NetworkSummary, NewRecord, SelectionRecord, WriteScope, identity,
 };
 
 /// A run, as it is asked for. No step of the lifecycle changes it.
@@ -116,7 +116,7 @@ impl RunSpec<'_> {
             keep: self.keep,
             selection: self.selection.clone(),
             bounds: self.scope.clone(),
-            egress: self.network.as_ref().map(|plan| Egress {
+            egress: self.network.as_ref().map(|plan| NetworkSummary {
                 mode: plan.order.policy.mode,
                 totals: None,
                 gateway_lost: false,

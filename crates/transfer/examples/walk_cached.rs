@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use lazaret_transfer::{
-    GitMode, SelectionSpec, Stance, StatCache, StatCacheOutcome, StatCacheWriter, VolumeState,
-    WorkspaceDir, reconcile, walk_cached,
+    AgentChanges, GitMode, SelectionSpec, StatCache, StatCacheOutcome, StatCacheWriter,
+    VolumeState, WorkspaceDir, reconcile, walk_cached,
 };
 
 #[expect(clippy::print_stdout, reason = "an example prints its figures")]
@@ -32,7 +32,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         fs::write(cache, &next)?;
     }
     let scanned = start.elapsed();
-    let plan = reconcile(&walked.tree, &walked, &VolumeState::default(), Stance::Keep);
+    let plan = reconcile(
+        &walked.tree,
+        &walked,
+        &VolumeState::default(),
+        AgentChanges::Keep,
+    );
     let decided = start.elapsed();
     println!(
         "{} entries, {} known, {} bytes: cache {loaded:.1?}, with scan {scanned:.1?}, with \

@@ -73,7 +73,7 @@ pub use apply::{
 pub use collection::{Collection, SurveyMismatch, verify_received};
 pub use pack::{PackError, Packed, Progress, pack, pack_and_record, pack_subset};
 pub use pending_update::PendingUpdate;
-pub use reconcile::{Stance, SyncConflict, SyncConflictKind, SyncPlan, reconcile};
+pub use reconcile::{AgentChanges, SyncConflict, SyncConflictKind, SyncPlan, reconcile};
 pub use refs::{Count, NewRef, NewRefKind, NewRefs, ObjectId, Texts, Tips, new_refs};
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{FileSelector, GitMode, Scope, SelectError, SelectionSpec, SkipReason, Skipped};

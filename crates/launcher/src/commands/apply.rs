@@ -89,7 +89,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         true => Consent::Given(args.on_conflict.into()),
         false => Consent::Ask,
     };
-    let mut decision = decide(&case, &choices, consent, &app.ui, &app.interrupt)?;
+    let mut decision = decide(&case, &choices, consent, &app.ui, &app.cancel)?;
     if let (true, Decision::Apply(plan)) = (args.remember, &mut decision) {
         let allowed = choices.allowed().iter();
         let entries = allowed.filter_map(|allowed| Entry::of(allowed, &proposal));
@@ -198,7 +198,7 @@ fn permit(
             text: "Type the word to apply it all the same:",
             choices: &ALLOW,
         };
-        if ui.prompt(&question, &app.interrupt) != Answer::Chosen("allow") {
+        if ui.prompt(&question, &app.cancel) != Answer::Chosen("allow") {
             let text = format!("{shown} is not allowed without a word for it");
             return Err(Failure::message(FailureKind::Refused, text)
                 .hinted("Type it at a terminal, or say --yes."));

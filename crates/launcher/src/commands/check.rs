@@ -21,7 +21,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::profile;
 use crate::ui::{OutputFormat, TextTone};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 use lazaret_session::store::record::GateLimits;
 
 /// Judge a directory or an archive against a base, by the rules of the gate
@@ -88,7 +88,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
                     "cannot read stdin: it is already in use",
                 )
             })?;
-            let mut reader = Interruptible(&mut stdin, &app.interrupt);
+            let mut reader = Interruptible(&mut stdin, &app.cancel);
             compare(base, Candidate::Tar(&mut reader), terms).map_err(Failure::from)
         }
         false => {
@@ -96,7 +96,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             match std::fs::metadata(&path) {
                 Ok(metadata) if !metadata.is_dir() => {
                     let file = File::open(&path).map_err(|error| unreadable(&path, error))?;
-                    let mut reader = Interruptible(file, &app.interrupt);
+                    let mut reader = Interruptible(file, &app.cancel);
                     compare(base, Candidate::Tar(&mut reader), terms).map_err(Failure::from)
                 }
                 Ok(_) => {
@@ -107,7 +107,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             }
         }
     };
-    app.interrupt.check()?;
+    app.cancel.check()?;
     let checked = Checked {
         base: args.base.to_string_lossy().into_owned(),
         candidate: args.candidate.to_string_lossy().into_owned(),
@@ -192,7 +192,7 @@ fn unreadable(path: &Path, error: io::Error) -> Failure {
 }
 
 /// A reader that ends with an error once the user asked for an end.
-struct Interruptible<'a, R>(R, &'a Interrupt);
+struct Interruptible<'a, R>(R, &'a Cancel);
 
 impl<R: Read> Read for Interruptible<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

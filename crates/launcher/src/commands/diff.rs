@@ -14,7 +14,7 @@ use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Ui};
 use lazaret_session::live::view::LiveSnapshot;
-use lazaret_session::porter::export::Broken;
+use lazaret_session::porter::export::BatchRejection;
 use lazaret_session::store::Store;
 use lazaret_session::store::record::Record;
 
@@ -57,9 +57,9 @@ fn look(
 ) -> Result<ExitCode, Failure> {
     let id = &args.session;
     let remembered = allowlist::load(&app.env)?;
-    let site = running.site(store, app)?;
-    let mut viewer = running.view(&site)?;
-    let seen = match viewer.look()? {
+    let cx = running.cx(store, app)?;
+    let mut live_view = running.view(&cx)?;
+    let seen = match live_view.snapshot()? {
         LiveSnapshot::Seen(seen) => seen,
         LiveSnapshot::Same | LiveSnapshot::Ended => {
             let text = format!("the command of session {id} has just ended");
@@ -67,18 +67,25 @@ fn look(
                 .hinted("Look again when its changes are collected."));
         }
     };
-    let collection = seen.found.map_err(|Broken { code, reason }| {
+    let collection = seen.found.map_err(|BatchRejection { code, reason }| {
         let text = format!("as it is, the batch would be rejected: {code}: {reason}");
         Failure::message(FailureKind::Refused, text)
             .hinted("The command still runs; it may yet clean up.")
     })?;
-    let case = preview(&viewer, collection, &remembered, &app.env)?;
+    let case = preview(&live_view, collection, &remembered, &app.env)?;
     let paused = live(seen.paused);
     app.ui.status(&format!(
         "live view, paused {} ms: the command runs, and nothing is judged for good yet",
         paused.paused_ms
     ));
-    show(viewer.record(), &case, Some(paused), args, paths, &app.ui)
+    show(
+        live_view.record(),
+        &case,
+        Some(paused),
+        args,
+        paths,
+        &app.ui,
+    )
 }
 
 fn show(

@@ -5,9 +5,9 @@ use crate::commands::rm;
 use crate::decide::settle::finish;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session_access::{site, waiting};
+use crate::session_access::{cx, waiting};
 use crate::ui::{Answer, Choice, OutputFormat, Question};
-use lazaret_session::pool::let_go;
+use lazaret_session::pool::drop_after_discard;
 use lazaret_session::settle::VolumeDisposal;
 use lazaret_session::store::Store;
 use lazaret_session::store::record::{Outcome, Phase};
@@ -51,7 +51,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             text: &text,
             choices: &CHOICES,
         };
-        if app.ui.prompt(&question, &app.interrupt) != Answer::Chosen("y") {
+        if app.ui.prompt(&question, &app.cancel) != Answer::Chosen("y") {
             return Err(Failure::message(
                 FailureKind::Refused,
                 "nothing is discarded without a yes",
@@ -60,14 +60,14 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         }
     }
     let detected = app.engine_of(session.record())?;
-    let site = site(app, &store, detected);
+    let cx = cx(app, &store, detected);
     finish(
         &mut session,
         Outcome::Discarded,
-        VolumeDisposal::Remove(&site),
+        VolumeDisposal::Remove(&cx),
         &app.ui,
     )?;
-    let_go(&site, &session);
+    drop_after_discard(&cx, &session);
     match app.ui.format() {
         OutputFormat::Json => app.ui.json(&serde_json::json!({
             "session": args.session.as_str(),

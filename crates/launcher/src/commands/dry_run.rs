@@ -87,7 +87,7 @@ pub(crate) fn run(
 }
 
 fn walked(workspace: &WorkspaceDir, selector: &FileSelector, app: &App) -> Result<Walked, Failure> {
-    let made = git::make(workspace, selector, &app.env, &app.interrupt)?;
+    let made = git::make(workspace, selector, &app.env, &app.cancel)?;
     Ok(walk(workspace, &made.selector, Hashing::SizesOnly)?)
 }
 
@@ -108,7 +108,7 @@ fn repository(
         match walked(workspace, &selector.clone().with_git(mode), app) {
             Ok(walked) => Ok(weight(&walked.tree)),
             Err(failure) => {
-                app.interrupt.check()?;
+                app.cancel.check()?;
                 Ok(Err(failure.chain().join(": ")))
             }
         }

@@ -102,7 +102,7 @@ fn ask(names: &Names, app: &App) -> Result<(), Failure> {
         text: "Remove them for good?",
         choices: &CHOICES,
     };
-    match app.ui.prompt(&question, &app.interrupt) {
+    match app.ui.prompt(&question, &app.cancel) {
         Answer::Chosen("y") => Ok(()),
         _ => {
             let text = "nothing is removed without a yes";

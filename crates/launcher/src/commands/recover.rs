@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::image;
-use crate::session_access::site;
+use crate::session_access::cx;
 use crate::ui::OutputFormat;
 use lazaret_session::lifecycle::recover::{RecoverOutcome, resume, sweep};
 use lazaret_session::lifecycle::repair::{End, Repaired, repair};
@@ -42,7 +42,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
     let mut worst = ExitCode::SUCCESS;
     for id in &wanted {
-        app.interrupt.check()?;
+        app.cancel.check()?;
         let mut say = |what| {
             app.ui.status(&format!("{id}: {}", words(what)));
             rows.push(json!({ "session": id.as_str(), "state": what }));
@@ -110,10 +110,10 @@ fn take_up(
     }
     let detected = app.engine_of(session.record())?;
     let exporter = image::ensure(app, &detected, "porter")?.pinned;
-    let site = site(app, store, detected);
-    let resumed = resume(&site, exporter, session)?;
+    let cx = cx(app, store, detected);
+    let resumed = resume(&cx, exporter, session)?;
     // What an engine finished only after its session had been removed.
-    sweep(&site, store)?;
+    sweep(&cx, store)?;
     say(match resumed {
         RecoverOutcome::Removed => "removed",
         RecoverOutcome::SyncCutShort(_session) => "sync_cut_short",
@@ -142,7 +142,7 @@ fn take_up(
 fn lock_its_workspace(store: &Store, record: &Record, app: &App) -> Result<Option<File>, Failure> {
     match WorkspaceDir::open_ambient(&record.workspace) {
         Ok(workspace) => {
-            let lock = lock_workspace(store, &workspace, &app.events, &app.interrupt)?;
+            let lock = lock_workspace(store, &workspace, &app.events, &app.cancel)?;
             Ok(Some(lock))
         }
         Err(_) => Ok(None),

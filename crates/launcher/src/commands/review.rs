@@ -24,15 +24,15 @@ pub struct Args {
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
-    let (ui, interrupt) = (&app.ui, &app.interrupt);
+    let (ui, cancel) = (&app.ui, &app.cancel);
     let store = Store::open(&app.env.state_dir()?)?;
     let (mut session, case) = waiting::open(&store, &args.session, app)?;
     let choices = Choices::all();
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let decision = if ui.can_draw() {
-        review::open(&case, &choices, ui, interrupt)?
+        review::open(&case, &choices, ui, cancel)?
     } else {
-        decide(&case, &choices, Consent::Ask, ui, interrupt)?
+        decide(&case, &choices, Consent::Ask, ui, cancel)?
     };
     waiting::settle(app, &store, &mut session, &case, decision, report)
 }

@@ -162,7 +162,7 @@ fn dry_run(
     };
     match again {
         true => {
-            let made = git::make(workspace, selector, &app.env, &app.interrupt)?;
+            let made = git::make(workspace, selector, &app.env, &app.cancel)?;
             let source = Source {
                 workspace,
                 selector: &made.selector,

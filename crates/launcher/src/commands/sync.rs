@@ -16,17 +16,19 @@ use crate::image;
 use crate::report::{Live, SyncConflictReport, SyncReport};
 use crate::resolve::{git, scope, workspace};
 use crate::session_access::running::{Running, live};
-use crate::session_access::{reopen, site, waiting};
-use crate::ui::session_events::{describe, report_synced};
+use crate::session_access::{cx, reopen, waiting};
+use crate::ui::session_events::{describe, report_update};
 use crate::ui::{OutputFormat, TextTone, Ui, bytes, count};
 use lazaret_session::context::SessionContext;
 use lazaret_session::engine::resources::VolumePresence;
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::lifecycle::merge_base;
 use lazaret_session::lifecycle::open::{fits, standing};
-use lazaret_session::lifecycle::protect::Guard;
-use lazaret_session::lifecycle::update::{Started, Terms, Update, UpdateMode, plan, quiet_since};
-use lazaret_session::lifecycle::update_summary::Synced;
+use lazaret_session::lifecycle::protect::ProtectionContainer;
+use lazaret_session::lifecycle::update::{
+    Started, Update, UpdateMode, UpdateOptions, plan, quiet_since,
+};
+use lazaret_session::lifecycle::update_summary::UpdateSummary;
 use lazaret_session::live::pause::PreparedPause;
 use lazaret_session::live::pause_lock::PauseLock;
 use lazaret_session::settle::workspace_lock::lock_whole_workspace;
@@ -83,7 +85,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let workspace = workspace::open(&record.workspace, &app.env)?;
     fits(&record, &workspace)?;
     let selector = selector(&record)?;
-    let made = git::make(&workspace, &selector, &app.env, &app.interrupt)?;
+    let made = git::make(&workspace, &selector, &app.env, &app.cancel)?;
     let source = Source {
         workspace: &workspace,
         selector: &made.selector,
@@ -96,27 +98,27 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         &store,
         &workspace,
         &app.events,
-        &app.interrupt,
+        &app.cancel,
     )?);
-    let (synced, live) = match Running::find(&store, id)? {
+    let (summary, live) = match Running::find(&store, id)? {
         Some(running) => while_it_runs(&store, running, source, app)?,
         None => (at_rest(&store, id, &workspace, source, app)?, None),
     };
     match app.ui.format() {
         OutputFormat::Json => app.ui.json(&Done {
             session: id.as_str(),
-            sync: SyncReport::from(&synced),
+            sync: SyncReport::from(&summary),
             live,
         }),
         OutputFormat::Text => {
-            report_synced(&app.ui, &synced);
+            report_update(&app.ui, &summary);
             if let Some(Live { paused_ms }) = live {
                 app.ui
                     .status(&format!("the command stood still for {paused_ms} ms"));
             }
         }
     }
-    Ok(match synced.conflicts.is_empty() {
+    Ok(match summary.conflicts.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::REFUSED,
     })
@@ -142,7 +144,7 @@ pub(crate) fn dry_run(
     if !is_whole {
         return Err(waiting::not_waiting(&record));
     }
-    let plan = plan(&dir, source, Terms::of(&record).stance)?;
+    let plan = plan(&dir, source, UpdateOptions::of(&record).agent_changes)?;
     let limit = FileLimit::of(record.gate);
     let ui = &app.ui;
     let shown = |path: &lazaret_tree::RelPath| escape(path.as_str().as_bytes());
@@ -227,8 +229,8 @@ fn while_it_runs(
     running: Running,
     source: Source<'_>,
     app: &App,
-) -> Result<(Synced, Option<Live>), Failure> {
-    let (site, porter) = running.site(store, app)?;
+) -> Result<(UpdateSummary, Option<Live>), Failure> {
+    let (cx, porter) = running.cx(store, app)?;
     let (dir, record) = (&running.dir, &running.record);
     let bounds = &record.bounds;
     if bounds.outside == OutsideFolder::Closed {
@@ -236,23 +238,23 @@ fn while_it_runs(
         return Err(Failure::message(FailureKind::Refused, text)
             .hinted("Send your changes when its command has ended, with `sync` or the next run."));
     }
-    let turn = PauseLock::take(dir, PATIENCE, &app.interrupt)?;
-    let importer = importer(&site, record, &porter)?;
-    let synced = site.step("sync", |counter| {
+    let pause_lock = PauseLock::take(dir, PATIENCE, &app.cancel)?;
+    let importer = importer(&cx, record, &porter)?;
+    let summary = cx.phase("sync", |counter| {
         let update = Update {
-            site: &site,
+            cx: &cx,
             container: importer.name(),
             dir,
             source,
-            terms: Terms::of(record),
+            options: UpdateOptions::of(record),
             counter,
             writers: Writers::Paused,
-            footing: UpdateMode::Survey,
+            mode: UpdateMode::Surveyed,
             quiet_since: None,
-            fenced: bounds.is_fenced().then_some(bounds),
+            write_scope: bounds.is_fenced().then_some(bounds),
         };
         let started = update.start()?;
-        let pausable = PreparedPause::new(&site, dir, record)?;
+        let prepared = PreparedPause::new(&cx, dir, record)?;
         let ended = || {
             let text = format!("the command of session {} has just ended", record.id);
             Failure::message(FailureKind::Refused, text)
@@ -260,15 +262,15 @@ fn while_it_runs(
         if dir.record()?.phase != Phase::Running {
             return Err(ended());
         }
-        let paused = pausable.begin(&turn)?.ok_or_else(ended)?;
-        let (synced, unsynced) = started.finish()?;
+        let paused = prepared.begin(&pause_lock)?.ok_or_else(ended)?;
+        let (summary, deferred) = started.finish()?;
         let paused = paused.end()?;
-        unsynced.sync()?;
-        merge_base::keep_all(site.events, dir, source.workspace);
-        Ok::<_, Failure>((synced, Some(live(paused))))
+        deferred.sync()?;
+        merge_base::keep_all(cx.events, dir, source.workspace);
+        Ok::<_, Failure>((summary, Some(live(paused))))
     })?;
     importer.release()?;
-    Ok(synced)
+    Ok(summary)
 }
 
 /// Brings the volume of a session up to date while no command runs in it.
@@ -278,7 +280,7 @@ fn at_rest(
     workspace: &WorkspaceDir,
     source: Source<'_>,
     app: &App,
-) -> Result<Synced, Failure> {
+) -> Result<UpdateSummary, Failure> {
     let Some(mut session) = reopen::take(store, id, workspace)? else {
         return Err(store.find(id).err().map_or_else(
             || Failure::message(FailureKind::Refused, format!("session {id} is gone")),
@@ -287,8 +289,8 @@ fn at_rest(
     };
     let detected = app.engine_of(session.record())?;
     let porter = image::ensure(app, &detected, "porter")?.pinned;
-    let site = site(app, store, detected);
-    if standing(&*site.engine, session.record())? == VolumePresence::Missing {
+    let cx = cx(app, store, detected);
+    if standing(&*cx.engine, session.record())? == VolumePresence::Missing {
         let text = format!("session {id} has no volume");
         return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
             "`lazaret run --name {id} --keep …` makes one that is kept."
@@ -299,66 +301,66 @@ fn at_rest(
         record.before = Some(before);
         record.phase = Phase::Syncing;
     })?;
-    let synced = in_a_container(&site, session.dir(), session.record(), &porter, source);
+    let summary = in_a_container(&cx, session.dir(), session.record(), &porter, source);
     // A container that is still there may still write: then `recover` has to see to it.
     let record = session.record();
-    if site.engine.container(&record.importer())?.is_none()
-        && site.engine.container(&record.guard())?.is_none()
+    if cx.engine.container(&record.importer())?.is_none()
+        && cx.engine.container(&record.guard())?.is_none()
     {
         session.update(|record| {
             record.phase = before;
             record.before = None;
-            record.reset &= synced.is_err();
+            record.reset &= summary.is_err();
         })?;
     }
-    synced
+    summary
 }
 
 fn in_a_container(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     dir: &SessionDir,
     record: &Record,
     porter: &Pinned,
     source: Source<'_>,
-) -> Result<Synced, Failure> {
+) -> Result<UpdateSummary, Failure> {
     if record.bounds.is_fenced() {
         // The next command has it protected again.
-        let guard = Guard::start(site, record, porter, |lease| lease)?;
+        let guard = ProtectionContainer::start(cx, record, porter, |lease| lease)?;
         guard.release()?;
         guard.end()?;
     }
-    let importer = importer(site, record, porter)?;
-    let synced = site.step("sync", |counter| {
+    let importer = importer(cx, record, porter)?;
+    let summary = cx.phase("sync", |counter| {
         let update = Update {
-            site,
+            cx,
             container: importer.name(),
             dir,
             source,
-            terms: Terms::of(record),
+            options: UpdateOptions::of(record),
             counter,
             writers: Writers::Stopped,
-            footing: UpdateMode::Survey,
-            quiet_since: quiet_since(site, record),
-            fenced: None,
+            mode: UpdateMode::Surveyed,
+            quiet_since: quiet_since(cx, record),
+            write_scope: None,
         };
-        let (synced, unsynced) = update.start().and_then(Started::finish)?;
-        unsynced.sync()?;
-        Ok::<_, Failure>(synced)
+        let (summary, deferred) = update.start().and_then(Started::finish)?;
+        deferred.sync()?;
+        Ok::<_, Failure>(summary)
     })?;
     importer.release()?;
-    Ok(synced)
+    Ok(summary)
 }
 
 /// Starts the container through which the volume is written.
 fn importer(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     record: &Record,
     porter: &Pinned,
 ) -> Result<ContainerLease, Failure> {
     // One that is there was left by a dead launcher: this one holds the pause lock or the session.
-    site.engine.remove_container(&record.importer())?;
-    let spec = site.importer_spec(record, porter)?;
-    let importer = ContainerLease::create(&site.engine, &spec)?;
-    site.engine.start_container(importer.name())?;
+    cx.engine.remove_container(&record.importer())?;
+    let spec = cx.importer_spec(record, porter)?;
+    let importer = ContainerLease::create(&cx.engine, &spec)?;
+    cx.engine.start_container(importer.name())?;
     Ok(importer)
 }

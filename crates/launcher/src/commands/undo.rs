@@ -47,7 +47,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         return Err(nothing(&args, &applies));
     };
     let workspace = workspace::open(&session.record().workspace, &app.env)?;
-    let _lock = lock_whole_workspace(&store, &workspace, &app.events, &app.interrupt)?;
+    let _lock = lock_whole_workspace(&store, &workspace, &app.events, &app.cancel)?;
     // Before the first move: what is done again is not old enough to be pruned, whatever
     // happens to this process.
     session.update(|record| record.settled_at(Moment::now()))?;

@@ -22,8 +22,8 @@ use crate::profile::units::Span;
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, TextTone, Ui, elapsed};
-use lazaret_session::live::view::{LiveSnapshot, Seen, Viewer};
-use lazaret_session::porter::export::Broken;
+use lazaret_session::live::view::{LiveSnapshot, LiveView, Seen};
+use lazaret_session::porter::export::BatchRejection;
 use lazaret_session::store::record::Phase;
 use lazaret_session::store::status::State;
 use lazaret_session::store::{Store, StoreError};
@@ -88,18 +88,18 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         shown: BTreeMap::new(),
         findings: String::new(),
     };
-    let site = running.site(&store, app)?;
-    let watched = running.view(&site).and_then(|mut viewer| {
+    let cx = running.cx(&store, app)?;
+    let watched = running.view(&cx).and_then(|mut live_view| {
         loop {
-            match viewer.look()? {
+            match live_view.snapshot()? {
                 LiveSnapshot::Ended => return Ok(()),
                 LiveSnapshot::Same => {}
-                LiveSnapshot::Seen(seen) => watch.show(&viewer, seen, &remembered)?,
+                LiveSnapshot::Seen(seen) => watch.show(&live_view, seen, &remembered)?,
             }
             if !app.ui.is_heard() || !is_alive(&store, &args.session)? {
                 return Ok(());
             }
-            app.interrupt.sleep(args.interval.0)?;
+            app.cancel.sleep(args.interval.0)?;
         }
     });
     match watched {
@@ -161,18 +161,18 @@ struct Watch<'a> {
 impl Watch<'_> {
     fn show(
         &mut self,
-        viewer: &Viewer<'_>,
+        live_view: &LiveView<'_>,
         seen: Seen,
         remembered: &Remembered,
     ) -> Result<(), Failure> {
         let collection = match seen.found {
             Ok(collection) => collection,
-            Err(broken) => {
-                self.show_broken(&broken, seen.paused);
+            Err(rejection) => {
+                self.show_rejection(&rejection, seen.paused);
                 return Ok(());
             }
         };
-        let case = preview(viewer, collection, remembered, self.env)?;
+        let case = preview(live_view, collection, remembered, self.env)?;
         let proposal = case.propose(&Choices::all())?;
         if self.ui.format() == OutputFormat::Json {
             self.line(Some(SeenLine {
@@ -237,20 +237,23 @@ impl Watch<'_> {
         Ok(())
     }
 
-    fn show_broken(&mut self, broken: &Broken, paused: Duration) {
-        let message = escape(broken.reason.as_bytes());
+    fn show_rejection(&mut self, rejection: &BatchRejection, paused: Duration) {
+        let message = escape(rejection.reason.as_bytes());
         if self.ui.format() == OutputFormat::Json {
             self.line(Some(SeenLine {
                 paused_ms: live(paused).paused_ms,
                 rejection: Some(Rejection {
-                    code: broken.code.id,
+                    code: rejection.code.id,
                     message,
                 }),
                 ..SeenLine::default()
             }));
             return;
         }
-        let words = format!("as it is, it would be rejected: {}: {message}", broken.code);
+        let words = format!(
+            "as it is, it would be rejected: {}: {message}",
+            rejection.code
+        );
         match self.ui.can_redraw() {
             true => self.ui.redraw(&[self.heading(paused)], &words),
             false => self

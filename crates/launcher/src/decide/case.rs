@@ -14,7 +14,7 @@ use lazaret_validator::Policy;
 use super::full_listing;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::live::view::Viewer;
+use lazaret_session::live::view::LiveView;
 use lazaret_session::store::handed_out::HandedOutFile;
 use lazaret_session::store::history::applies;
 use lazaret_session::store::record::{Record, identity};
@@ -56,22 +56,22 @@ pub fn open_case(session: &LockedSession, env: &Environment) -> Result<Case, Fai
 /// # Errors
 /// As [`open_case`].
 pub fn preview(
-    viewer: &Viewer<'_>,
+    live_view: &LiveView<'_>,
     seen: Collection,
     remembered: &Remembered,
     env: &Environment,
 ) -> Result<Case, Failure> {
-    let record = viewer.record();
+    let record = live_view.record();
     let mut case = Case::assemble(GateInput {
-        baseline: viewer.baseline().clone(),
+        baseline: live_view.baseline().clone(),
         collected: seen.tree,
         refusals: seen.refusals,
         notes: seen.notes,
         caches: seen.left_out,
-        quarantine: viewer.quarantine()?,
-        base: viewer.base(),
+        quarantine: live_view.quarantine()?,
+        base: live_view.base(),
         workspace: workspace_of(record)?,
-        policy: policy_of(record, env, viewer.session(), viewer.baseline())?,
+        policy: policy_of(record, env, live_view.session(), live_view.baseline())?,
         subject: Some(record.subject()),
         listing: None,
     })?;

@@ -26,7 +26,7 @@ use self::select::select;
 use crate::failure::Failure;
 use crate::profile::ApplyMode;
 use crate::ui::{Answer, Choice, OutputFormat, Question, Ui, count};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 /// What a conflict does to the rest of a batch that is applied without a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -103,19 +103,19 @@ pub fn decide(
     choices: &Choices,
     consent: Consent,
     ui: &Ui,
-    interrupt: &Interrupt,
+    cancel: &Cancel,
 ) -> Result<Decision, Failure> {
     let proposal = case.propose(choices)?;
     show(case, &proposal, ui);
     // Consent that was given beforehand is withdrawn by Ctrl-C (FLT-08).
-    interrupt.check()?;
+    cancel.check()?;
     let person = match ui.can_ask() {
         true => Person::Present,
         false => Person::Absent,
     };
     match decide_unasked(proposal, consent, person)? {
         Unasked::Decided(decision) => Ok(decision),
-        Unasked::Ask(proposal) => ask(case, choices, proposal, ui, interrupt),
+        Unasked::Ask(proposal) => ask(case, choices, proposal, ui, cancel),
     }
 }
 
@@ -131,7 +131,7 @@ fn ask(
     choices: &Choices,
     mut proposal: Proposal,
     ui: &Ui,
-    interrupt: &Interrupt,
+    cancel: &Cancel,
 ) -> Result<Decision, Failure> {
     let mut choices = choices.clone();
     let place = ui.place(case.contents.workspace().path());
@@ -153,11 +153,11 @@ fn ask(
             text: &text,
             choices: &offered,
         };
-        match ui.prompt(&question, interrupt) {
+        match ui.prompt(&question, cancel) {
             Answer::Chosen("y") => return Ok(Decision::Apply(approve(proposal)?)),
-            Answer::Chosen("n") => return Ok(refuse(case, all, ui, interrupt)),
+            Answer::Chosen("n") => return Ok(refuse(case, all, ui, cancel)),
             Answer::Chosen("r") => {
-                return review::open(case, &choices, ui, interrupt);
+                return review::open(case, &choices, ui, cancel);
             }
             Answer::Chosen("d") => {
                 for item in proposal.items() {
@@ -167,7 +167,7 @@ fn ask(
                 }
             }
             Answer::Chosen("e") => write_out(case, ui),
-            Answer::Chosen("p") => match select(case, &choices, ui, interrupt)? {
+            Answer::Chosen("p") => match select(case, &choices, ui, cancel)? {
                 Ok(picked) => {
                     choices = picked;
                     proposal = case.propose(&choices)?;
@@ -182,7 +182,7 @@ fn ask(
 }
 
 /// What was refused is thrown away only by a second word: nothing brings it back.
-fn refuse(case: &Case, all: usize, ui: &Ui, interrupt: &Interrupt) -> Decision {
+fn refuse(case: &Case, all: usize, ui: &Ui, cancel: &Cancel) -> Decision {
     let commits = case
         .commits()
         .map(|commits| format!(" and the copy ({commits})"));
@@ -192,7 +192,7 @@ fn refuse(case: &Case, all: usize, ui: &Ui, interrupt: &Interrupt) -> Decision {
         text: &text,
         choices: &[YES, KEEP],
     };
-    match ui.prompt(&question, interrupt) {
+    match ui.prompt(&question, cancel) {
         Answer::Chosen("y") => Decision::Discard,
         Answer::Chosen(_) => Decision::Keep(KeepReason::Chosen),
         Answer::None(reason) => Decision::Keep(KeepReason::NoAnswer(reason)),

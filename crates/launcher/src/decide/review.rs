@@ -16,19 +16,14 @@ use super::full_listing;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::ui::Ui;
 use crate::ui::review_console::ReviewConsole;
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 /// Shows a case on the whole screen, and lets a person choose and decide. Only where
 /// [`Ui::can_draw`].
 ///
 /// # Errors
 /// When the contents can't be read, or the terminal can't be taken.
-pub fn open(
-    case: &Case,
-    choices: &Choices,
-    ui: &Ui,
-    interrupt: &Interrupt,
-) -> Result<Decision, Failure> {
+pub fn open(case: &Case, choices: &Choices, ui: &Ui, cancel: &Cancel) -> Result<Decision, Failure> {
     let (desk, items) = Desk::new(case, choices)?;
     full_listing::keep(case, desk.whole(), ui);
     let mut desk = desk.exporting(Path::new("."));
@@ -45,7 +40,7 @@ pub fn open(
         false => Palette::Plain,
     };
     let ended = {
-        let mut screen = ReviewConsole::open(ui, palette, interrupt.clone())
+        let mut screen = ReviewConsole::open(ui, palette, cancel.clone())
             .or_fail(FailureKind::State, "the terminal can't be used")?;
         run::run(&mut review, &mut desk, &mut screen)?
     };

@@ -11,7 +11,7 @@ use lazaret_validator::Allowance;
 use super::{patch, summary};
 use crate::failure::Failure;
 use crate::ui::{Answer, Choice, NoAnswer, Question, Ui};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 const TAKE: [Choice; 5] = [
     choice("y", "yes"),
@@ -56,7 +56,7 @@ pub fn select(
     case: &Case,
     before: &Choices,
     ui: &Ui,
-    interrupt: &Interrupt,
+    cancel: &Cancel,
 ) -> Result<Result<Choices, NoAnswer>, Failure> {
     let mut whole = Choices::all();
     for allowance in before.allowed() {
@@ -94,7 +94,7 @@ pub fn select(
                 if !about.is_empty() {
                     ui.result(summary::findings(about, ui).trim_end());
                 }
-                match ask(case, item, ui, interrupt)? {
+                match ask(case, item, ui, cancel)? {
                     Ok(wanted) => wanted,
                     Err(reason) => return Ok(Err(reason)),
                 }
@@ -169,7 +169,7 @@ fn ask(
     case: &Case,
     item: &Item,
     ui: &Ui,
-    interrupt: &Interrupt,
+    cancel: &Cancel,
 ) -> Result<Result<Wanted, NoAnswer>, Failure> {
     let question = match &item.state {
         ItemState::Applies => Question {
@@ -195,7 +195,7 @@ fn ask(
         }
     };
     loop {
-        match ui.prompt(&question, interrupt) {
+        match ui.prompt(&question, cancel) {
             Answer::Chosen("d") => {
                 ui.result(patch::render(case, item.proposed())?.trim_end());
             }

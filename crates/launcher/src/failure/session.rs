@@ -25,7 +25,7 @@ use lazaret_session::lifecycle::stop::StopError;
 use lazaret_session::lifecycle::update::UpdateError;
 use lazaret_session::lifecycle::verify::VerifyError;
 use lazaret_session::live::pause::PauseError;
-use lazaret_session::live::view::LookError;
+use lazaret_session::live::view::LiveViewError;
 use lazaret_session::network::{BindError, GatewayError};
 use lazaret_session::pool::PoolError;
 use lazaret_session::porter::conversation::PorterError;
@@ -63,7 +63,7 @@ words!(StopError: Engine | PauseLock | Sweep | Store);
 words!(PoolError: Interrupted | Resources | Unenforceable | Store | Io | Engine | Sweep);
 words!(ResumeError: Interrupted | Engine | Sweep | Store | Stop | Collect | DecisionLog | Recover);
 words!(RepairError: Io | DecisionLog | Recover | History);
-words!(LookError: Engine | Unenforceable | Interrupted | Sweep | Store | Io | State
+words!(LiveViewError: Engine | Unenforceable | Interrupted | Sweep | Store | Io | State
     | Quarantine | Export | Pause | PauseLock);
 words!(SizeError: Walk | TooLarge);
 words!(SettleError: Lock | Apply | Store | Io);

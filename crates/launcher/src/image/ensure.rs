@@ -39,7 +39,7 @@ pub(crate) fn ensure_both(
         // What a panic would have found is looked for again.
         (builder.find(first), second.join().unwrap_or(Ok(None)))
     });
-    app.interrupt.check()?;
+    app.cancel.check()?;
     let or_built = |found: Result<Option<BuiltImage>, BuildError>, name| match found? {
         Some(image) => Ok(image),
         None => with_builder(app, &images, detected, |builder, on_event| {
@@ -61,7 +61,7 @@ pub(crate) fn with_builder<T>(
     let running: Arc<Mutex<Option<ContainerName>>> = Arc::default();
     let guard = {
         let (running, engine) = (Arc::clone(&running), Arc::clone(&detected.engine));
-        app.interrupt.guard(move |_| {
+        app.cancel.guard(move |_| {
             let name = running
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -79,7 +79,7 @@ pub(crate) fn with_builder<T>(
         show(&app.ui, &mut phase, event);
     });
     drop(guard);
-    app.interrupt.check()?;
+    app.cancel.check()?;
     let done = done?;
     if let Some(phase) = phase {
         phase.finish();

@@ -10,7 +10,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::profile::{NetworkMode, Profile};
 use crate::resolve::secrets::{self, Resolved};
 use crate::resolve::user_network::UserNetwork;
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 use lazaret_session::credentials::file::CredentialFile;
 use lazaret_session::credentials::tokens::tokens;
 use lazaret_session::network::{FIRST_BROKER, Plan};
@@ -54,7 +54,7 @@ pub fn policy(profile: &Profile, user: &UserNetwork) -> Option<Policy> {
 pub fn prepare(
     profile: &Profile,
     env: &Environment,
-    interrupt: &Interrupt,
+    cancel: &Cancel,
     lent: &[CredentialFile],
 ) -> Result<Option<Network>, Failure> {
     if profile.network.mode == NetworkMode::None {
@@ -64,7 +64,7 @@ pub fn prepare(
     let Some(policy) = policy(profile, &user) else {
         return Ok(None);
     };
-    let resolved = secrets::resolve(&profile.secrets, env, interrupt)?;
+    let resolved = secrets::resolve(&profile.secrets, env, cancel)?;
     let patterns = patterns(&resolved, lent)?;
     let mut variables = BTreeMap::new();
     let mut routes = Vec::new();

@@ -22,10 +22,10 @@ use crate::report::SyncReport;
 use crate::resolve::credentials;
 use crate::resolve::git;
 use crate::resolve::network::{self, Network};
-use crate::session_access::{reopen, site};
+use crate::session_access::{cx, reopen};
 use crate::ui::terminal::{self, Destination, TerminalIo};
 use lazaret_session::context::SessionContext;
-use lazaret_session::engine::memory::{EngineMemory, Recalled};
+use lazaret_session::engine::info_cache::{CacheHit, EngineInfoCache};
 use lazaret_session::lifecycle;
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::lifecycle::follow::UserSide;
@@ -104,19 +104,19 @@ impl RunRequest {
             &store,
             workspace,
             &app.events,
-            &app.interrupt,
+            &app.cancel,
         )?);
         // A mistake in it is said before anything is started.
         let remembered = allowlist::load(&app.env)?;
         let lent = credentials::resolve(&self.profile.files, &app.env)?;
-        let network = network::prepare(&self.profile, &app.env, &app.interrupt, &lent)?;
+        let network = network::prepare(&self.profile, &app.env, &app.cancel, &lent)?;
         let ports: Vec<PortSpec> = self.ports.iter().copied().map(PortSpec::from).collect();
         let ports = bind(&ports)?;
         let again = match &self.id {
             Some(id) => reopen::take(&store, id, workspace)?,
             None => None,
         };
-        let made = git::make(workspace, selector, &app.env, &app.interrupt)?;
+        let made = git::make(workspace, selector, &app.env, &app.cancel)?;
         let source = Source {
             workspace,
             selector: &made.selector,
@@ -164,9 +164,9 @@ impl RunRequest {
             workspace,
             selector,
         } = source;
-        let memory = EngineMemory::at(app.env.cache_dir()?.join("engines"));
+        let cache = EngineInfoCache::at(app.env.cache_dir()?.join("engines"));
         let record = again.as_ref().map(|session| session.record());
-        let detected = app.engine_for(record, &memory);
+        let detected = app.engine_for(record, &cache);
         if let Some(weighing) = weighing {
             weighing
                 .join()
@@ -174,19 +174,19 @@ impl RunRequest {
         }
         let detected = detected?;
         let remembered_as = detected.remembered.clone();
-        app.interrupt.check()?;
+        app.cancel.check()?;
         let images = image::ensure_both(app, &detected, [&self.profile.image, "porter"])?;
         let [agent, exporter] = images;
-        let recalled = remembered_as.map(|greeting| Recalled {
-            memory: &memory,
+        let cache_hit = remembered_as.map(|greeting| CacheHit {
+            cache: &cache,
             greeting,
         });
-        let site = SessionContext {
-            recalled,
-            ..site(app, &store, detected)
+        let cx = SessionContext {
+            cache_hit,
+            ..cx(app, &store, detected)
         };
-        if network.is_some() && !site.info.capabilities.has_gateway {
-            let engine = site.info.endpoint.clone();
+        if network.is_some() && !cx.info.capabilities.has_gateway {
+            let engine = cx.info.endpoint.clone();
             return Err(Unenforceable::Gateway { engine }.into());
         }
         let (plan, reach) = match network {
@@ -213,7 +213,7 @@ impl RunRequest {
             StreamKind::Other => Destination::Other,
         };
         let opened = match again.zip(reading) {
-            Some((session, reading)) => Opened::kept(&site, session, reading)?,
+            Some((session, reading)) => Opened::kept(&cx, session, reading)?,
             None => Opened::New,
         };
         let io = TerminalIo {
@@ -248,7 +248,7 @@ impl RunRequest {
             keep: self.volume,
         };
         let user = UserSide { io: &io, ports };
-        let RunOutcome { collected, update } = lifecycle::run(&site, &store, opened, &spec, user)?;
+        let RunOutcome { collected, update } = lifecycle::run(&cx, &store, opened, &spec, user)?;
         // Who thinks about the changes uses no login any more.
         drop(in_use);
         let options = GateOptions {
@@ -257,7 +257,7 @@ impl RunRequest {
             env: &app.env,
             ui: &app.ui,
         };
-        let mut end = gate_and_ahead(&site, &store, collected, options, &spec.container_plan())?;
+        let mut end = gate_and_ahead(&cx, &store, collected, options, &spec.container_plan())?;
         end.report.sync = update.as_ref().map(SyncReport::from);
         Ok(end)
     }

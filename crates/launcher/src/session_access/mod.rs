@@ -14,19 +14,19 @@ use lazaret_session::engine::cleanup::BackgroundRemovals;
 use lazaret_session::store::Store;
 
 /// Puts together what the steps of a session work with.
-pub(crate) fn site<'a>(app: &'a App, store: &Store, detected: Detected) -> SessionContext<'a> {
+pub(crate) fn cx<'a>(app: &'a App, store: &Store, detected: Detected) -> SessionContext<'a> {
     for warning in &detected.info.warnings {
         app.ui.detail(&escape(warning.as_bytes()));
     }
     SessionContext {
         engine: detected.engine,
         info: detected.info,
-        recalled: None,
+        cache_hit: None,
         store_id: store.id().to_owned(),
         events: &app.events,
-        interrupt: &app.interrupt,
+        cancel: &app.cancel,
         timings: Timings::default(),
-        chores: BackgroundRemovals::default(),
+        removals: BackgroundRemovals::default(),
         use_init_channel: app.options.use_init_channel,
     }
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use lazaret_runtime::SessionId;
 
-use super::site;
+use super::cx;
 use crate::app::App;
 use crate::failure::{Failure, FailureKind};
 use crate::image;
 use crate::report::Live;
 use lazaret_session::context::SessionContext;
-use lazaret_session::live::view::Viewer;
+use lazaret_session::live::view::LiveView;
 use lazaret_session::store::record::{Phase, Record};
 use lazaret_session::store::{SessionDir, Store};
 
@@ -50,25 +50,25 @@ impl Running {
     ///
     /// # Errors
     /// When the engine is away, or has no porter.
-    pub(crate) fn site<'a>(
+    pub(crate) fn cx<'a>(
         &self,
         store: &Store,
         app: &'a App,
     ) -> Result<(SessionContext<'a>, lazaret_image_builder::Pinned), Failure> {
         let detected = app.engine_of(&self.record)?;
         let porter = image::ensure(app, &detected, "porter")?.pinned;
-        Ok((site(app, store, detected), porter))
+        Ok((cx(app, store, detected), porter))
     }
 
     /// Begins to look.
     ///
     /// # Errors
-    /// As [`Viewer::open`].
+    /// As [`LiveView::open`].
     pub(crate) fn view<'a>(
         self,
-        (site, porter): &'a (SessionContext<'a>, lazaret_image_builder::Pinned),
-    ) -> Result<Viewer<'a>, Failure> {
-        Ok(Viewer::open(site, self.dir, self.record, porter)?)
+        (cx, porter): &'a (SessionContext<'a>, lazaret_image_builder::Pinned),
+    ) -> Result<LiveView<'a>, Failure> {
+        Ok(LiveView::open(cx, self.dir, self.record, porter)?)
     }
 }
 

@@ -6,7 +6,7 @@ use lazaret_gate::case::Case;
 use lazaret_gate::decision::Decision;
 use lazaret_runtime::SessionId;
 
-use super::site;
+use super::cx;
 use crate::app::App;
 use crate::decide::allowlist;
 use crate::decide::case::open_case;
@@ -16,7 +16,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::report::Report;
 use crate::resolve::workspace;
 use crate::ui::OutputFormat;
-use lazaret_session::pool::let_go;
+use lazaret_session::pool::drop_after_discard;
 use lazaret_session::settle::{SettleContext, VolumeDisposal};
 use lazaret_session::store::record::{Outcome, Phase, Record, identity};
 use lazaret_session::store::status::State;
@@ -72,17 +72,17 @@ pub(crate) fn settle(
     // The volume goes with the session's last use; an engine that is away is no reason
     // not to apply what lies on this machine already.
     let detected = app.engine_of(session.record());
-    let site = detected.ok().map(|detected| site(app, store, detected));
-    let volume = site.as_ref();
+    let cx = detected.ok().map(|detected| cx(app, store, detected));
+    let volume = cx.as_ref();
     let context = SettleContext {
         store,
         volume: volume.map_or(VolumeDisposal::Keep, VolumeDisposal::Remove),
         events: &app.events,
-        interrupt: &app.interrupt,
+        cancel: &app.cancel,
     };
     let settled = settle::settle(session, case, &decision, context, &app.ui)?;
-    if let (Outcome::Discarded, Some(site)) = (settled.outcome, &site) {
-        let_go(site, session);
+    if let (Outcome::Discarded, Some(cx)) = (settled.outcome, &cx) {
+        drop_after_discard(cx, session);
     }
     allowlist::remember(remembered, wanted, &app.ui);
     report.settled(&settled);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 /// A write of at most this many bytes does not block on a pipe that is ready: POSIX's
 /// `_POSIX_PIPE_BUF` is 512, Linux and macOS give at least 4096 and 512 (pipe(7), write(2)).
@@ -30,14 +30,14 @@ const LAST_CHANCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct InterruptibleWriter<F> {
     to: F,
-    interrupt: Interrupt,
+    cancel: Cancel,
 }
 
 impl<F: AsFd> InterruptibleWriter<F> {
-    pub(super) fn new(to: F, interrupt: &Interrupt) -> Self {
+    pub(super) fn new(to: F, cancel: &Cancel) -> Self {
         Self {
             to,
-            interrupt: interrupt.clone(),
+            cancel: cancel.clone(),
         }
     }
 
@@ -52,7 +52,7 @@ impl<F: AsFd> InterruptibleWriter<F> {
                 Ok(0) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            if self.interrupt.urgency().is_some() {
+            if self.cancel.level().is_some() {
                 let asked = *asked.get_or_insert_with(Instant::now);
                 if asked.elapsed() >= LAST_CHANCE {
                     let text = "its reader has stopped reading";
@@ -86,16 +86,16 @@ mod tests {
     use std::thread;
 
     use super::InterruptibleWriter;
-    use lazaret_session::cancel::Interrupt;
+    use lazaret_session::cancel::Cancel;
 
     #[test]
     fn flt_18_a_reader_that_reads_gets_every_byte() {
         let (mut reader, writer) = io::pipe().unwrap();
-        let interrupt = Interrupt::new();
+        let cancel = Cancel::new();
         let bytes: Vec<u8> = (0..300_000_u32).map(|n| n as u8).collect();
         let expected = bytes.clone();
         let writing =
-            thread::spawn(move || InterruptibleWriter::new(writer, &interrupt).write_all(&bytes));
+            thread::spawn(move || InterruptibleWriter::new(writer, &cancel).write_all(&bytes));
         let mut read = Vec::new();
         reader.read_to_end(&mut read).unwrap();
         writing.join().unwrap().unwrap();
@@ -105,10 +105,10 @@ mod tests {
     #[test]
     fn flt_18_no_write_waits_for_a_full_pipe_after_an_interrupt() {
         let (reader, writer) = io::pipe().unwrap();
-        let interrupt = Interrupt::new();
-        let raiser = interrupt.clone();
+        let cancel = Cancel::new();
+        let raiser = cancel.clone();
         let writing = thread::spawn(move || {
-            InterruptibleWriter::new(writer, &interrupt).write_all(&vec![0; 1 << 20])
+            InterruptibleWriter::new(writer, &cancel).write_all(&vec![0; 1 << 20])
         });
         raiser.raise();
         let error = writing.join().unwrap().unwrap_err();
@@ -120,7 +120,7 @@ mod tests {
     fn flt_18_a_reader_that_went_away_is_a_broken_pipe() {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
-        let error = InterruptibleWriter::new(writer, &Interrupt::new()).write(b"x");
+        let error = InterruptibleWriter::new(writer, &Cancel::new()).write(b"x");
         assert_eq!(error.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 }

@@ -26,7 +26,7 @@ use serde::Serialize;
 use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::failure::Failure;
 use interruptible_writer::InterruptibleWriter;
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 use lazaret_session::event::Counter;
 
 pub use lazaret_gate::decision::NoAnswer;
@@ -117,12 +117,12 @@ impl fmt::Debug for Streams {
 
 impl Streams {
     /// The streams of the process. What is written waits for its reader until
-    /// `interrupt` is raised.
-    pub fn of_process(interrupt: &Interrupt) -> Self {
+    /// `cancel` is raised.
+    pub fn of_process(cancel: &Cancel) -> Self {
         Self {
             stdin: Box::new(io::BufReader::new(io::stdin())),
-            stdout: Box::new(InterruptibleWriter::new(io::stdout(), interrupt)),
-            stderr: Box::new(InterruptibleWriter::new(io::stderr(), interrupt)),
+            stdout: Box::new(InterruptibleWriter::new(io::stdout(), cancel)),
+            stderr: Box::new(InterruptibleWriter::new(io::stderr(), cancel)),
             discard_typeahead: || {
                 // Not a terminal: nothing was typed.
                 let _ =

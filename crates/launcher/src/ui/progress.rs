@@ -56,7 +56,7 @@ pub enum Total {
     /// Not known beforehand.
     Unknown,
     /// Known.
-    Known {
+    SyncState {
         /// Files.
         files: u64,
         /// Bytes.
@@ -71,7 +71,7 @@ fn show(counter: &Counter, total: Total) -> String {
         Total::Unknown if files == 0 && size == 0 => String::new(),
         Total::Unknown if files == 0 => bytes(size),
         Total::Unknown => format!("{} files, {}", count(files), bytes(size)),
-        Total::Known {
+        Total::SyncState {
             files: all,
             bytes: whole,
         } => format!(

@@ -7,7 +7,7 @@ use std::thread;
 use lazaret_gate::decision::NoAnswer;
 
 use crate::ui::{TextTone, Ui, locked};
-use lazaret_session::cancel::{Event, Interrupt};
+use lazaret_session::cancel::{Cancel, Event};
 
 /// Starts the line of a question, and no other line that lazaret prints. Escaped names
 /// hold no line break, so that no name can start a line.
@@ -82,21 +82,21 @@ impl Input {
     }
 
     /// Reads one line, or returns `None` when the user asked for an end instead.
-    fn line(&mut self, interrupt: &Interrupt) -> Option<Line> {
+    fn line(&mut self, cancel: &Cancel) -> Option<Line> {
         if let Some(stdin) = self.stdin.take() {
             let (sender, receiver) = mpsc::channel();
             self.requests = Some(sender);
             thread::spawn(move || read_lines(stdin, &receiver));
         }
-        let (sender, mailbox) = interrupt.mailbox();
+        let (sender, event_queue) = cancel.event_queue();
         let asked = self.requests.as_ref().map(|requests| requests.send(sender));
         if !matches!(asked, Some(Ok(()))) {
             // The thread ended with the input.
             return Some(Line::End);
         }
-        match mailbox.wait(None) {
+        match event_queue.wait(None) {
             Event::Value(line) => Some(line),
-            Event::Interrupt(_) | Event::Deadline => None,
+            Event::Cancel(_) | Event::Deadline => None,
         }
     }
 }
@@ -123,7 +123,7 @@ impl Ui {
     ///
     /// Without a terminal on stdin and stderr nothing is asked or read, so that `yes |`
     /// never means yes.
-    pub fn prompt(&self, question: &Question<'_>, interrupt: &Interrupt) -> Answer {
+    pub fn prompt(&self, question: &Question<'_>, cancel: &Cancel) -> Answer {
         if !self.can_ask() {
             return Answer::None(NoAnswer::NoTerminal);
         }
@@ -134,7 +134,7 @@ impl Ui {
             let choices = choices.join(" ");
             let prefix = self.paint(TextTone::Strong, PREFIX);
             self.say(&format!("{prefix}{} {choices}: ", question.text));
-            let typed = match input.line(interrupt) {
+            let typed = match input.line(cancel) {
                 None => return Answer::None(NoAnswer::Interrupted),
                 Some(Line::End) => {
                     self.say("\n");

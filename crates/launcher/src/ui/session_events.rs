@@ -8,7 +8,7 @@ use lazaret_tree::escape;
 use super::{Phase, Ui, bytes, count, elide};
 pub use lazaret_gate::format::show_command;
 use lazaret_session::event::{Event, EventSink};
-use lazaret_session::lifecycle::update_summary::Synced;
+use lazaret_session::lifecycle::update_summary::UpdateSummary;
 
 /// Shows a session to the user.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl EventSink for SessionEvents {
             Event::VolumeGone(id) => ui.status(&format!(
                 "session {id} has no volume: all of the workspace goes in"
             )),
-            Event::Updated(synced) => report_synced(ui, synced),
+            Event::Updated(summary) => report_update(ui, summary),
             Event::LeftOut(skipped) => report_skipped(ui, skipped),
             Event::NothingToProtect(path) => ui.warn(&format!(
                 "nothing to protect at {}: it does not go in",
@@ -133,18 +133,18 @@ impl EventSink for SessionEvents {
 }
 
 /// Says what went in, and names what both sides changed, before the command starts.
-pub fn report_synced(ui: &Ui, synced: &Synced) {
-    let Synced {
+pub fn report_update(ui: &Ui, summary: &UpdateSummary) {
+    let UpdateSummary {
         sent,
         removed,
         adopted,
         conflicts,
         ..
-    } = synced;
+    } = summary;
     ui.status(&format!(
         "sync: {} sent ({}), {} removed, {} the same on both sides, {} in conflict",
         count(*sent),
-        bytes(synced.bytes),
+        bytes(summary.bytes),
         count(*removed),
         count(*adopted),
         count(conflicts.len() as u64)

@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::failure::FailureKind;
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 /// A stream that remembers.
 #[derive(Clone, Default)]
@@ -50,7 +50,7 @@ impl Write for Broken {
 struct Silence {
     ends: mpsc::Receiver<()>,
     /// Raised by whom it is read.
-    reader: Interrupt,
+    reader: Cancel,
 }
 
 impl Read for Silence {
@@ -210,7 +210,7 @@ fn a_person_may_answer_by_key_or_word() {
     ] {
         let said = setting(StreamKind::Terminal).typed(typed).open();
         assert_eq!(
-            said.ui.prompt(&QUESTION, &Interrupt::new()),
+            said.ui.prompt(&QUESTION, &Cancel::new()),
             Answer::Chosen(key),
             "{typed}"
         );
@@ -220,7 +220,7 @@ fn a_person_may_answer_by_key_or_word() {
 #[test]
 fn ui_06_the_question_is_the_last_line_and_starts_with_our_prefix() {
     let said = setting(StreamKind::Terminal).typed("y\n").open();
-    let _ = said.ui.prompt(&QUESTION, &Interrupt::new());
+    let _ = said.ui.prompt(&QUESTION, &Cancel::new());
     assert_eq!(
         said.stderr.text(),
         "lazaret? Apply these 2 changes? [y]es [n]o: "
@@ -231,7 +231,7 @@ fn ui_06_the_question_is_the_last_line_and_starts_with_our_prefix() {
 fn ui_07_without_a_terminal_yes_means_nothing() {
     let said = setting(StreamKind::Other).typed("y\ny\ny\n").open();
     assert_eq!(
-        said.ui.prompt(&QUESTION, &Interrupt::new()),
+        said.ui.prompt(&QUESTION, &Cancel::new()),
         Answer::None(NoAnswer::NoTerminal)
     );
     assert_eq!(said.stderr.text(), "");
@@ -247,7 +247,7 @@ fn ui_07_nothing_else_is_an_answer() {
         ("y", NoAnswer::EndOfInput),
     ] {
         let said = setting(StreamKind::Terminal).typed(typed).open();
-        let answer = said.ui.prompt(&QUESTION, &Interrupt::new());
+        let answer = said.ui.prompt(&QUESTION, &Cancel::new());
         assert_eq!(answer, Answer::None(why), "{typed:?}");
     }
 }
@@ -255,13 +255,13 @@ fn ui_07_nothing_else_is_an_answer() {
 #[test]
 fn flt_08_ctrl_c_ends_a_question() {
     let (keep_open, ends) = mpsc::channel();
-    let interrupt = Interrupt::new();
-    let reader = interrupt.clone();
+    let cancel = Cancel::new();
+    let reader = cancel.clone();
     let mut setting = setting(StreamKind::Terminal);
     setting.stdin = Box::new(io::BufReader::new(Silence { ends, reader }));
     let said = setting.open();
     assert_eq!(
-        said.ui.prompt(&QUESTION, &interrupt),
+        said.ui.prompt(&QUESTION, &cancel),
         Answer::None(NoAnswer::Interrupted)
     );
     drop(keep_open);
@@ -310,7 +310,7 @@ fn progress_in_place_is_wiped_before_anything_else_is_said() {
     let mut setting = setting(StreamKind::Terminal);
     setting.options.progress = ProgressChoice::Auto;
     let said = setting.open();
-    let total = Total::Known {
+    let total = Total::SyncState {
         files: 10,
         bytes: 2048,
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
 use lazaret_launcher::resolve::git;
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 use lazaret_tests::git_world::{Copied, World};
 use lazaret_transfer::{GitMode, SelectionSpec, SkipReason, WorkspaceDir, pack};
 
@@ -44,7 +44,7 @@ fn try_copy(
         git: mode,
         exclude: Vec::new(),
     };
-    let made = git::make(&dir, &selection.compile().unwrap(), &env, &Interrupt::new())?;
+    let made = git::make(&dir, &selection.compile().unwrap(), &env, &Cancel::new())?;
     let mut stream = Vec::new();
     let packed = pack(&dir, &made.selector, &mut stream, &mut |_| {}).unwrap();
     let skipped = packed

@@ -74,7 +74,7 @@ pub struct Detected {
 }
 
 /// What earlier probes have said. A probe of Podman's runs three programs.
-pub trait Memory {
+pub trait InfoCache {
     /// Returns what an engine said that greeted so.
     fn recall(&self, greeting: &Greeting) -> Option<EngineInfo>;
     /// Keeps what an engine says that greets so. What can't be kept is asked again.
@@ -84,7 +84,7 @@ pub trait Memory {
 /// Remembers nothing.
 struct Nothing;
 
-impl Memory for Nothing {
+impl InfoCache for Nothing {
     fn recall(&self, _: &Greeting) -> Option<EngineInfo> {
         None
     }
@@ -146,23 +146,23 @@ pub struct Candidates {
 /// # Errors
 /// When none does; the error holds every place that was tried and why it did not serve.
 pub fn detect(request: &EngineRequest, environment: &Environment) -> Result<Detected, DetectError> {
-    detect_remembering(request, environment, &Nothing)
+    detect_cached(request, environment, &Nothing)
 }
 
-/// As [`detect`], but asks an engine that is slow to say what it is only when `memory` does
+/// As [`detect`], but asks an engine that is slow to say what it is only when `cache` does
 /// not know it. A caller of it must prove what matters (P12), and ask again in time.
 ///
 /// # Errors
 /// As [`detect`].
-pub fn detect_remembering(
+pub fn detect_cached(
     request: &EngineRequest,
     environment: &Environment,
-    memory: &dyn Memory,
+    cache: &dyn InfoCache,
 ) -> Result<Detected, DetectError> {
     let Search { by, places } = search(request, environment);
     let mut tried = Vec::new();
     for place in places {
-        match place.open(&by, memory) {
+        match place.open(&by, cache) {
             Ok(detected) => return Ok(detected),
             Err(error) => tried.push(place.candidate(Err(error))),
         }
@@ -222,7 +222,7 @@ pub fn candidates(request: &EngineRequest, environment: &Environment) -> Candida
 }
 
 impl Place {
-    fn open(&self, by: &DecidedBy, memory: &dyn Memory) -> Result<Detected, EngineError> {
+    fn open(&self, by: &DecidedBy, cache: &dyn InfoCache) -> Result<Detected, EngineError> {
         let engine: Arc<dyn Engine> = match &self.door {
             Door::Api(Ok(endpoint)) => Arc::new(ApiEngine::new(endpoint.clone())?),
             Door::Api(Err(error)) => return Err(error.clone().into()),
@@ -238,13 +238,13 @@ impl Place {
             // It is gone with this process.
             Door::Service(_) | Door::Command(_) => None,
         };
-        let recalled = greeting.as_ref().and_then(|known| memory.recall(known));
+        let recalled = greeting.as_ref().and_then(|known| cache.recall(known));
         let (info, remembered) = match (recalled, greeting) {
             (Some(info), greeting) => (info, greeting),
             (None, greeting) => {
                 let info = engine.probe()?;
                 if let Some(greeting) = greeting {
-                    memory.keep(&greeting, &info);
+                    cache.keep(&greeting, &info);
                 }
                 (info, None)
             }

@@ -146,20 +146,20 @@ impl Inventory {
             && self.running.contains(container)
     }
 
-    /// Keeps what is a part of an owner's spare, if it has one: see [`crate::pool::NextContainer`].
+    /// Keeps what is a part of an owner's next container, if it has one: see [`crate::pool::NextContainer`].
     #[must_use]
-    pub fn of_spare(self, owner: &ResourceOwner) -> Self {
+    pub fn of_next_container(self, owner: &ResourceOwner) -> Self {
         self.of(owner).divide(owner, true)
     }
 
     /// Keeps what is no part of it.
-    pub(crate) fn but_spare(self, owner: &ResourceOwner) -> Self {
+    pub(crate) fn except_next_container(self, owner: &ResourceOwner) -> Self {
         self.divide(owner, false)
     }
 
     fn divide(mut self, owner: &ResourceOwner, is_wanted: bool) -> Self {
-        let (spare, sockets) = ([owner.agent(), owner.gateway()], owner.sockets());
-        (self.containers).retain(|(name, _)| spare.contains(name) == is_wanted);
+        let (next_container, sockets) = ([owner.agent(), owner.gateway()], owner.sockets());
+        (self.containers).retain(|(name, _)| next_container.contains(name) == is_wanted);
         (self.volumes).retain(|(name, _)| (*name == sockets) == is_wanted);
         self
     }
@@ -180,7 +180,7 @@ impl Inventory {
     ///
     /// # Errors
     /// The engine's; what is gone is no error.
-    pub fn remove_passing(
+    pub fn remove_transient(
         &self,
         engine: &dyn Engine,
         owner: &ResourceOwner,

@@ -3,8 +3,8 @@
 pub mod cleanup;
 pub mod containers;
 pub mod empty;
+pub mod info_cache;
 pub mod inventory;
-pub mod memory;
 pub mod owner;
 pub mod resources;
 pub mod signal;

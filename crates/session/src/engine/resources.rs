@@ -73,13 +73,13 @@ impl Resources {
 
     /// Takes over one that was kept: with its volume, unless that was there before it.
     pub(crate) fn adopt(
-        site: &SessionContext<'_>,
+        cx: &SessionContext<'_>,
         owner: ResourceOwner,
         volume_before: VolumePresence,
         specs: &ContainerSpecs,
     ) -> Self {
         let mut resources = Self::new(owner, volume_before);
-        let (engine, owner) = (&site.engine, &resources.owner);
+        let (engine, owner) = (&cx.engine, &resources.owner);
         if volume_before == VolumePresence::Missing {
             resources.volume = Some(VolumeLease::adopt(engine, &owner.volume()));
         }
@@ -97,32 +97,32 @@ impl Resources {
     /// The engine's. What was made stays with this value.
     pub(crate) fn make(
         &mut self,
-        site: &SessionContext<'_>,
+        cx: &SessionContext<'_>,
         specs: &ContainerSpecs,
     ) -> Result<(), ResourceError> {
-        site.interrupt.check()?;
+        cx.cancel.check()?;
         if specs.gateway.is_some() {
             let labels = self.owner.labels("egress");
-            let sockets = VolumeLease::create(&site.engine, &self.owner.sockets(), &labels);
-            self.sockets = Some(self.created(&site.engine, sockets)?);
-            site.interrupt.check()?;
+            let sockets = VolumeLease::create(&cx.engine, &self.owner.sockets(), &labels);
+            self.sockets = Some(self.created(&cx.engine, sockets)?);
+            cx.cancel.check()?;
         }
         thread::scope(|scope| {
             // Beside the other: a network takes an engine as long as a container.
             let starting = specs.gateway.as_ref().map(|spec| {
                 scope.spawn(move || {
-                    let lease = ContainerLease::create(&site.engine, spec);
+                    let lease = ContainerLease::create(&cx.engine, spec);
                     let started = match &lease {
-                        Ok(_) => site.engine.start_container(&spec.spec().name),
+                        Ok(_) => cx.engine.start_container(&spec.spec().name),
                         Err(_) => Ok(()),
                     };
                     (lease, started)
                 })
             });
-            let started = self.start_agent(site, &specs.agent);
+            let started = self.start_agent(cx, &specs.agent);
             if let Some(starting) = starting {
                 let (lease, started) = (starting.join()).map_err(|_| ResourceError::Panicked)?;
-                self.gateway = Some(self.created(&site.engine, lease)?);
+                self.gateway = Some(self.created(&cx.engine, lease)?);
                 started?;
             }
             started
@@ -131,19 +131,19 @@ impl Resources {
 
     fn start_agent(
         &mut self,
-        site: &SessionContext<'_>,
+        cx: &SessionContext<'_>,
         spec: &HardenedSpec,
     ) -> Result<(), ResourceError> {
         if self.volume_before == VolumePresence::Missing {
             let labels = self.owner.labels("workspace");
-            let volume = VolumeLease::create(&site.engine, &self.owner.volume(), &labels);
-            self.volume = Some(self.created(&site.engine, volume)?);
-            site.interrupt.check()?;
+            let volume = VolumeLease::create(&cx.engine, &self.owner.volume(), &labels);
+            self.volume = Some(self.created(&cx.engine, volume)?);
+            cx.cancel.check()?;
         }
-        let agent = ContainerLease::create(&site.engine, spec);
-        self.agent = Some(self.created(&site.engine, agent)?);
-        site.interrupt.check()?;
-        site.engine.start_container(&self.owner.agent())?;
+        let agent = ContainerLease::create(&cx.engine, spec);
+        self.agent = Some(self.created(&cx.engine, agent)?);
+        cx.cancel.check()?;
+        cx.engine.start_container(&self.owner.agent())?;
         Ok(())
     }
 
@@ -196,7 +196,7 @@ impl Resources {
         };
         let all = Inventory::of_store(&*engine, &self.owner.store)?.of(&self.owner);
         match self.volume_before {
-            VolumePresence::Present => all.remove_passing(&*engine, &self.owner),
+            VolumePresence::Present => all.remove_transient(&*engine, &self.owner),
             VolumePresence::Missing => all.unused().remove(&*engine),
         }
     }

@@ -1,8 +1,8 @@
-//! `KnownPrefixes`: which resources in an engine belong to a session or to a place of the pool.
+//! `KnownPrefixes`: which resources in an engine belong to a session or to a slot of the pool.
 
 use std::collections::BTreeSet;
 
-use crate::pool::{self, PlaceFile, PoolStore};
+use crate::pool::{self, PoolStore, SlotFile};
 use crate::store::{Store, StoreError};
 
 /// The tags of all sessions and of all places in the pool; see
@@ -10,7 +10,7 @@ use crate::store::{Store, StoreError};
 #[derive(Debug)]
 pub struct KnownPrefixes {
     known: BTreeSet<String>,
-    /// Whether each record could be read. One that could not may name any place.
+    /// Whether each record could be read. One that could not may name any slot.
     is_complete: bool,
 }
 
@@ -21,15 +21,15 @@ impl KnownPrefixes {
     /// # Errors
     /// The disk's.
     pub fn of(store: &Store) -> Result<Self, StoreError> {
-        let shelf = PoolStore::of(store);
-        let mut files = shelf.files()?;
-        files.extend(shelf.files()?);
+        let pool = PoolStore::of(store);
+        let mut files = pool.files()?;
+        files.extend(pool.files()?);
         files.sort_unstable();
         files.dedup();
         let mut tags = Self::none();
-        // A session's record names a place before the file of the place goes.
+        // A session's record names a slot before the file of the slot goes.
         for file in files {
-            tags.add_place(&shelf, file)?;
+            tags.add_slot(&pool, file)?;
         }
         tags.add_sessions(store)?;
         Ok(tags)
@@ -42,12 +42,8 @@ impl KnownPrefixes {
         }
     }
 
-    pub(crate) fn add_place(
-        &mut self,
-        shelf: &PoolStore,
-        file: PlaceFile,
-    ) -> Result<(), StoreError> {
-        if shelf.counts(&file)? {
+    pub(crate) fn add_slot(&mut self, pool: &PoolStore, file: SlotFile) -> Result<(), StoreError> {
+        if pool.counts(&file)? {
             self.known.insert(file.tag.to_string());
         }
         Ok(())
@@ -66,7 +62,7 @@ impl KnownPrefixes {
         Ok(())
     }
 
-    /// Returns true if a session or a place has this tag, or an unreadable record may name it.
+    /// Returns true if a session or a slot has this tag, or an unreadable record may name it.
     pub fn knows(&self, tag: &str) -> bool {
         self.known.contains(tag) || (!self.is_complete && pool::is_tag(tag))
     }

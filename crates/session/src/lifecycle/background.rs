@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::lifecycle::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
 use crate::lifecycle::launch::Running;
 use crate::lifecycle::merge_base;
-use crate::lifecycle::standby::Standby;
+use crate::lifecycle::standby::StandbyExporter;
 use crate::pool::{self, PoolSizes, PoolStore};
 use crate::spec::RunSpec;
 use crate::store::Store;
@@ -19,7 +19,7 @@ use crate::store::Store;
 /// Tasks that run beside a command, and whose results are wanted.
 #[derive(Debug)]
 pub(super) struct Background<'scope> {
-    exporter: ScopedJoinHandle<'scope, Option<Standby>>,
+    exporter: ScopedJoinHandle<'scope, Option<StandbyExporter>>,
     syncing: ScopedJoinHandle<'scope, Result<(), PathError>>,
 }
 
@@ -36,14 +36,14 @@ impl<'scope> Background<'scope> {
         let (dir, record) = (running.session.dir(), running.session.record());
         let exporter = {
             let (dir, record) = (dir.clone(), record.clone());
-            scope.spawn(move || Standby::beside(cx, &dir, &record, &spec.porter, command))
+            scope.spawn(move || StandbyExporter::beside(cx, &dir, &record, &spec.porter, command))
         };
         scope.spawn(move || fill_pool(cx, store, &spec.container_plan(), command));
-        if let Some(recalled) = &cx.recalled {
+        if let Some(cache_hit) = &cx.cache_hit {
             scope.spawn(move || {
                 // Either way: the next start goes by it.
                 let _ended = command.wait_for(BACKGROUND_DELAY);
-                recalled.ask_again(&*cx.engine);
+                cache_hit.ask_again(&*cx.engine);
             });
         }
         let dir = dir.clone();
@@ -69,11 +69,11 @@ impl<'scope> Background<'scope> {
 
 /// An exporter that may be on its way.
 #[derive(Debug)]
-pub(super) struct PendingExporter<'scope>(ScopedJoinHandle<'scope, Option<Standby>>);
+pub(super) struct PendingExporter<'scope>(ScopedJoinHandle<'scope, Option<StandbyExporter>>);
 
 impl PendingExporter<'_> {
     /// Waits for it; `None` if there is none.
-    pub(super) fn ready(self) -> Option<Standby> {
+    pub(super) fn ready(self) -> Option<StandbyExporter> {
         self.0.join().ok().flatten()
     }
 }

@@ -15,7 +15,7 @@ use lazaret_runtime::{
 
 use crate::context::SessionContext;
 use crate::lifecycle::supervise::StartedCommand;
-use crate::lifecycle::verify::{VerifyError, believe, report_of};
+use crate::lifecycle::verify::{VerifyError, accept_report, report_of};
 use crate::output::terminal;
 use crate::porter::conversation::{
     ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, and_return, until_exit,
@@ -64,7 +64,7 @@ impl VerifiedContainer {
         };
         let mut process = cx.exec_first(&agent.spec().name, &exec)?;
         let report = report_of(&mut process)?;
-        believe(&report, agent, cx.events)?;
+        accept_report(&report, agent, cx.events)?;
         Ok(Self {
             process,
             terminal: *terminal,
@@ -125,7 +125,7 @@ impl VerifiedContainer {
     /// The engine's, or the talk's.
     pub(crate) fn run_step<T, E: ExchangeError>(
         self,
-        site: &SessionContext<'_>,
+        cx: &SessionContext<'_>,
         container: &ContainerName,
         verb: Verb,
         talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, E>,
@@ -134,12 +134,12 @@ impl VerifiedContainer {
             name: verb.name(),
             container,
         };
-        let (talked, mut process) = match site.info.is_remote() {
+        let (talked, mut process) = match cx.info.is_remote() {
             true => {
-                let process = site.carry(container, verb).map_err(PorterError::from)?;
-                (until_exit(site, call, process, talk)?, self.process)
+                let process = cx.carry(container, verb).map_err(PorterError::from)?;
+                (until_exit(cx, call, process, talk)?, self.process)
             }
-            false => and_return(site, call, self.process, |said, answers| {
+            false => and_return(cx, call, self.process, |said, answers| {
                 said.write_all(bootstrap::line(&verb).as_bytes())
                     .map_err(PorterError::Stream)?;
                 said.flush().map_err(PorterError::Stream)?;

@@ -11,14 +11,15 @@ use lazaret_tree::Tree;
 use crate::context::SessionContext;
 use crate::event::Counter;
 use crate::lifecycle::merge_base;
-use crate::lifecycle::standby::{ExporterError, Standby};
+use crate::lifecycle::standby::{ExporterError, StandbyExporter};
 use crate::lifecycle::stop::Stopped;
 use crate::porter::export::{
-    Answered, Attempt, Broken, ExportError, Exporting, export, mismatch, survey_broken,
+    BatchRejection, CollectResult, ExportError, ExportTalk, SurveyedExport, export,
+    not_as_surveyed, survey_rejection,
 };
 use crate::store::file::remove_dir;
 use crate::store::record::Phase;
-use crate::store::sync_state::{Known, ReadAhead, read_tips};
+use crate::store::sync_state::{PrefetchedState, SyncState, read_tips};
 use crate::store::unlanded::{self, Unlanded};
 use crate::store::{LockedSession, SessionDir, StoreError};
 
@@ -55,20 +56,20 @@ impl Stopped {
     /// kept and `recover` tries again.
     pub fn collect(
         self,
-        site: &SessionContext<'_>,
-        standby: Option<Standby>,
+        cx: &SessionContext<'_>,
+        standby: Option<StandbyExporter>,
     ) -> Result<Collected, CollectError> {
         let Self {
             mut session,
             exporter,
         } = self;
         let quiet_since_ms = milliseconds(SystemTime::now());
-        let outcome = site.step("collect", |counter| {
+        let outcome = cx.phase("collect", |counter| {
             let standby = match standby {
                 Some(standby) => standby,
-                None => Standby::now(site, session.dir(), session.record(), &exporter)?,
+                None => StandbyExporter::now(cx, session.dir(), session.record(), &exporter)?,
             };
-            Ok::<_, CollectError>(bring_out(site, &session, standby, counter)?)
+            Ok::<_, CollectError>(bring_out(cx, &session, standby, counter)?)
         })?;
         match outcome {
             Ok(Seen { whole, commits }) => {
@@ -81,7 +82,7 @@ impl Stopped {
                 })?;
                 Ok(Collected::Ready(session))
             }
-            Err(Broken { code, reason }) => {
+            Err(BatchRejection { code, reason }) => {
                 session.update(|record| {
                     record.phase = Phase::Rejected;
                     record.rejection = Some((code.id.to_owned(), reason));
@@ -99,30 +100,30 @@ fn milliseconds(now: SystemTime) -> Option<u64> {
 }
 
 fn bring_out(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     session: &LockedSession,
-    standby: Standby,
+    standby: StandbyExporter,
     counter: &Counter,
-) -> Attempt<Seen> {
-    let Standby {
+) -> CollectResult<Seen> {
+    let StandbyExporter {
         known,
         lease,
         porter,
     } = standby;
-    let known = match known.and_then(ReadAhead::if_current) {
+    let known = match known.and_then(PrefetchedState::if_current) {
         Some(known) => known,
-        None => Known::read(session.dir())?,
+        None => SyncState::read(session.dir())?,
     };
-    let guard = site.doom(lease.name());
-    let outcome = fetch_all(session, lease.name(), porter, known, counter, site);
+    let guard = cx.kill_on_cancel(lease.name());
+    let outcome = fetch_all(session, lease.name(), porter, known, counter, cx);
     drop(guard);
-    site.chores.remove(lease);
+    cx.removals.remove(lease);
     if !matches!(outcome, Ok(Ok(_))) {
         // A half-filled spool is useless, and may be what filled the disk (FLT-07).
         drop(fs::remove_dir_all(session.dir().file("quarantine")));
     }
     // After a signal, the interrupt is the cause to report.
-    site.interrupt.check()?;
+    cx.cancel.check()?;
     outcome
 }
 
@@ -130,34 +131,34 @@ fn fetch_all(
     session: &LockedSession,
     exporter: &ContainerName,
     porter: Process,
-    known: Known,
+    known: SyncState,
     counter: &Counter,
-    site: &SessionContext<'_>,
-) -> Attempt<Seen> {
+    cx: &SessionContext<'_>,
+) -> CollectResult<Seen> {
     let (dir, record) = (session.dir(), session.record());
     let limits = record.gate.stream();
     let path = dir.file("quarantine");
     remove_dir(&path)?;
     let quarantine = BlobStore::create(&path)?;
-    let exported = export(site, exporter, porter, |porter| {
+    let exported = export(cx, exporter, porter, |porter| {
         let (found, porter) = match look(dir, porter, known, limits)? {
             Ok(found) => found,
-            Err(broken) => return Ok(Err(broken)),
+            Err(rejection) => return Ok(Err(rejection)),
         };
         let wanted = found.surveyed.wanted(&found.baseline);
         let arrived = porter.fetch(&wanted, limits, &quarantine, counter)?;
         Ok(arrived.map(|tree| (found, tree)))
     });
     let volume = exported?.and_then(|(Looked { baseline, surveyed }, arrived)| {
-        let volume = surveyed.arrived(&arrived).map_err(mismatch)?;
-        Ok(Known { baseline, volume })
+        let volume = surveyed.arrived(&arrived).map_err(not_as_surveyed)?;
+        Ok(SyncState { baseline, volume })
     });
     let known = match volume {
         Ok(known) => known,
-        Err(broken) => return Ok(Err(broken)),
+        Err(rejection) => return Ok(Err(rejection)),
     };
     known.write_volume(dir)?;
-    merge_base::keep_changed(site.events, dir, record, &known);
+    merge_base::keep_changed(cx.events, dir, record, &known);
     let whole = known.volume.is_seen_whole();
     let commits = unlanded::find(&known.baseline, &known.volume, &read_tips(dir), &quarantine);
     Ok(Ok(Seen { whole, commits }))
@@ -180,14 +181,14 @@ struct Looked {
 /// Has the volume surveyed.
 fn look<'a>(
     dir: &SessionDir,
-    porter: Exporting<'a>,
-    Known { baseline, volume }: Known,
+    porter: ExportTalk<'a>,
+    SyncState { baseline, volume }: SyncState,
     limits: StreamLimits,
-) -> Attempt<(Looked, Answered<'a>)> {
-    let is_folded = Known::is_folded(dir)?;
+) -> CollectResult<(Looked, SurveyedExport<'a>)> {
+    let is_absorbed = SyncState::is_absorbed(dir)?;
     let request = SurveyRequest {
         // What is to be folded is compared with what was found, new files included.
-        hash_policy: match is_folded {
+        hash_policy: match is_absorbed {
             true => HashPolicy::KnownOnly,
             false => HashPolicy::All,
         },
@@ -196,29 +197,30 @@ fn look<'a>(
     };
     let (survey, porter) = match porter.survey(&request)? {
         Ok(said) => said,
-        Err(broken) => return Ok(Err(broken)),
+        Err(rejection) => return Ok(Err(rejection)),
     };
     let surveyed = match volume.surveyed(survey, &baseline) {
         Ok(surveyed) => surveyed,
         Err(error) => {
             porter.end()?;
-            return survey_broken(error);
+            return survey_rejection(error);
         }
     };
-    if is_folded {
+    if is_absorbed {
         let looked = Looked { baseline, surveyed };
         return Ok(Ok((looked, porter)));
     }
     match surveyed.whole() {
         Ok(volume) => {
             // What is folded is written down at once.
-            let Known { baseline, volume } = Known { baseline, volume }.fold(dir)?;
+            let SyncState { baseline, volume } =
+                SyncState { baseline, volume }.absorb_pending(dir)?;
             let surveyed = volume.into();
             Ok(Ok((Looked { baseline, surveyed }, porter)))
         }
         Err(error) => {
             porter.end()?;
-            survey_broken(error)
+            survey_rejection(error)
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::engine::resources::{ResourceError, VolumePresence};
 use crate::lifecycle::file_limit::{FileLimit, SizeError};
 use crate::lifecycle::open::{KeptSession, Opened};
 use crate::lifecycle::setup::SetupGuard;
-use crate::lifecycle::update::{Prefetch, Terms};
-use crate::pool::{self, Fingerprint, NextContainer, PoolError, drop_spare};
+use crate::lifecycle::update::{Prefetch, UpdateOptions};
+use crate::pool::{self, Fingerprint, NextContainer, PoolError, drop_next_container};
 use crate::spec::RunSpec;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::{Phase, Record};
@@ -63,7 +63,7 @@ pub(super) enum Volume<'a> {
     Kept {
         /// What of workspace and volume is being read.
         prefetch: Box<Prefetch<'a>>,
-        terms: Terms,
+        options: UpdateOptions,
         /// Whether an earlier command may have left entries that are root's.
         was_protected: bool,
     },
@@ -132,7 +132,7 @@ impl<'a> Created<'a> {
         let plan = spec.container_plan();
         let takes_next = next.is_some_and(|next| next.fit == Fingerprint::of(cx, &plan));
         if !takes_next {
-            drop_spare(&*cx.engine, &session)?;
+            drop_next_container(&*cx.engine, &session)?;
         }
         let phase = session.record().phase;
         let was_protected = session.record().bounds.is_fenced();
@@ -140,9 +140,9 @@ impl<'a> Created<'a> {
             VolumePresence::Missing => Volume::Empty,
             VolumePresence::Present => Volume::Kept {
                 prefetch: Box::new(prefetch),
-                terms: Terms {
+                options: UpdateOptions {
                     gate: spec.gate,
-                    ..Terms::of(session.record())
+                    ..UpdateOptions::of(session.record())
                 },
                 was_protected,
             },

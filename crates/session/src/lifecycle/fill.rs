@@ -18,17 +18,19 @@ use crate::context::{SessionContext, WORKSPACE};
 use crate::event::Counter;
 use crate::lifecycle::bootstrap::{PendingCommand, VerifiedContainer};
 use crate::lifecycle::create::{Created, Volume};
-use crate::lifecycle::protect::Guard;
+use crate::lifecycle::protect::ProtectionContainer;
 use crate::lifecycle::protection_plan::{ProtectError, ProtectionPlan};
 use crate::lifecycle::setup::SetupGuard;
-use crate::lifecycle::update::{Prefetch, Terms, Update, UpdateError, UpdateMode, quiet_since};
-use crate::lifecycle::update_summary::Synced;
+use crate::lifecycle::update::{
+    Prefetch, Update, UpdateError, UpdateMode, UpdateOptions, quiet_since,
+};
+use crate::lifecycle::update_summary::UpdateSummary;
 use crate::lifecycle::verify::VerifyError;
 use crate::network::{Gateway, GatewayError};
 use crate::porter::conversation::{ANSWER_CAP, ExchangeError, FromPorter, PorterError, ToPorter};
 use crate::spec::{RunSpec, Source};
 use crate::store::SessionDir;
-use crate::store::sync_state::{Known, SyncStateError};
+use crate::store::sync_state::{SyncState, SyncStateError};
 
 /// Why a volume does not hold the workspace, or its command can't start on it.
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +98,7 @@ pub struct Filled<'a> {
     /// What is to be root's; `None` if nothing is.
     pub(super) protection: Option<ProtectionPlan>,
     /// The container that protects, if it was needed to give back what was root's.
-    pub(super) protector: Option<Guard<'a>>,
+    pub(super) protector: Option<ProtectionContainer<'a>>,
     pub(super) setup: SetupGuard,
 }
 
@@ -109,7 +111,7 @@ pub(super) struct FilledContainer {
     /// What of the workspace was left out.
     pub(super) skipped: Vec<Skipped>,
     /// What an update came to; `None` if everything was copied in.
-    pub(super) update: Option<Synced>,
+    pub(super) update: Option<UpdateSummary>,
 }
 
 /// A gateway that listens, and what it began with.
@@ -149,9 +151,9 @@ impl<'a> Created<'a> {
             Volume::Empty => inside.copy(setup),
             Volume::Kept {
                 prefetch,
-                terms,
+                options,
                 was_protected,
-            } => inside.update(setup, *prefetch, terms, was_protected),
+            } => inside.update(setup, *prefetch, options, was_protected),
         }
     }
 }
@@ -171,7 +173,7 @@ impl<'a> Inside<'a, '_> {
         let stat_cache = dir.file("stat-cache");
         let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
         let mut stats = StatCacheWriter::new(spec.source.workspace, &mut stat_file);
-        let ((sent, pending), network) = cx.step("copy in", |counter| {
+        let ((sent, pending), network) = cx.phase("copy in", |counter| {
             self.with_gateway(&dir, |verified| {
                 let root = WORKSPACE.to_owned();
                 verified.run_step(cx, self.name(), Verb::Receive { root }, |out, answers| {
@@ -192,7 +194,7 @@ impl<'a> Inside<'a, '_> {
         let volume = VolumeState::received(&baseline, &receipt)?;
         spec.scope.starts_in(&baseline)?;
         let protection = ProtectionPlan::of(&baseline, &spec.scope)?;
-        setup.put(&Known { baseline, volume }, &tips)?;
+        setup.put(&SyncState { baseline, volume }, &tips)?;
         Ok(Filled {
             setup,
             container: FilledContainer {
@@ -212,7 +214,7 @@ impl<'a> Inside<'a, '_> {
         self,
         mut setup: SetupGuard,
         prefetch: Prefetch<'_>,
-        terms: Terms,
+        options: UpdateOptions,
         was_protected: bool,
     ) -> Result<Filled<'a>, FillError> {
         let Self { cx, spec, .. } = self;
@@ -222,26 +224,26 @@ impl<'a> Inside<'a, '_> {
             false => None,
         };
         if let Some(protector) = &protector {
-            cx.step("protect", |_| protector.release())?;
+            cx.phase("protect", |_| protector.release())?;
         }
-        let is_surveyed = setup.record().surveyed && !Known::has_intent(&dir)?;
+        let is_surveyed = setup.record().surveyed && !SyncState::has_intent(&dir)?;
         let quiet_since = quiet_since(cx, setup.record());
-        let footing = match is_surveyed && protector.is_none() {
-            true => UpdateMode::Known,
-            false => UpdateMode::Survey,
+        let mode = match is_surveyed && protector.is_none() {
+            true => UpdateMode::Optimistic,
+            false => UpdateMode::Surveyed,
         };
-        let (((update, deferred), pending), network) = cx.step("sync in", |counter| {
+        let (((update, deferred), pending), network) = cx.phase("sync in", |counter| {
             let update = Update {
-                site: cx,
+                cx,
                 container: self.name(),
                 dir: &dir,
                 source: spec.source,
-                terms,
+                options,
                 counter,
                 writers: Writers::Stopped,
-                footing,
+                mode,
                 quiet_since,
-                fenced: None,
+                write_scope: None,
             };
             self.with_gateway(&dir, |verified| {
                 verified.run_step(cx, self.name(), update.verb(), |out, answers| {
@@ -252,7 +254,7 @@ impl<'a> Inside<'a, '_> {
         setup.append(deferred);
         let mut protection = None;
         if spec.scope.is_fenced() {
-            let Known { baseline, volume } = Known::read(&dir)?;
+            let SyncState { baseline, volume } = SyncState::read(&dir)?;
             protection = ProtectionPlan::of(&baseline, &spec.scope)?;
             if let Some(plan) = &protection {
                 plan.holds(&baseline, &volume.tree(), setup.record())?;
@@ -287,7 +289,7 @@ impl<'a> Inside<'a, '_> {
             cx, spec, agent, ..
         } = self;
         // What never answers ends with its container.
-        let _guard = cx.doom(self.name());
+        let _guard = cx.kill_on_cancel(self.name());
         thread::scope(|scope| {
             let wanted = spec.network.as_ref().zip(self.gateway.as_ref());
             let opening = wanted.map(|(plan, gateway)| {
@@ -305,7 +307,7 @@ impl<'a> Inside<'a, '_> {
             let opened =
                 opening.map(|opening| (opening.join()).unwrap_or(Err(FillError::Panicked)));
             // A signal ends the container: then the interrupt is the cause to report.
-            cx.interrupt.check()?;
+            cx.cancel.check()?;
             Ok((worked?, opened.transpose()?))
         })
     }

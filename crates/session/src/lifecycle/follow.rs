@@ -15,14 +15,14 @@ use crate::lifecycle::latch::{CommandEnded, Latch};
 use crate::lifecycle::launch::Running;
 use crate::lifecycle::outcome::RunError;
 use crate::lifecycle::supervise::{self, CommandError, Output};
-use crate::lifecycle::update_summary::Synced;
+use crate::lifecycle::update_summary::UpdateSummary;
 use crate::live::pause::StalePauseWatch;
 use crate::network::{Gateway, JournalEnd, PolicyWatcher, PortBinding, PortForwarder};
 use crate::output::relay::CommandOutputSink;
 use crate::porter::credentials::RefreshedCredentials;
 use crate::spec::{RunSpec, TerminalMode};
 use crate::store::LockedSession;
-use crate::store::record::{Egress, Record};
+use crate::store::record::{NetworkSummary, Record};
 use crate::store::run_log::LogEnd;
 
 /// What of the user's machine is connected with the command.
@@ -52,7 +52,7 @@ pub trait CommandIo: Sync + fmt::Debug {
 #[must_use = "its container runs: stop it"]
 pub struct Ended {
     pub(super) session: LockedSession,
-    pub(super) update: Option<Synced>,
+    pub(super) update: Option<UpdateSummary>,
 }
 
 impl Running {
@@ -108,7 +108,7 @@ impl Running {
                     started,
                     spec.command.limits,
                     Arc::clone(&sink) as Arc<dyn Output>,
-                    cx.interrupt,
+                    cx.cancel,
                     StalePauseWatch::new(self.session.dir(), &record),
                 )
             });
@@ -135,7 +135,7 @@ impl Running {
         })?;
         if end.interrupted {
             // The command has ended, as the user wanted; what it did is still collected.
-            cx.interrupt.answered();
+            cx.cancel.acknowledge();
         }
         match sink.log().end() {
             LogEnd::Complete => {}
@@ -173,7 +173,7 @@ fn report_refreshed(events: &dyn EventSink, refreshed: &RefreshedCredentials) {
 }
 
 /// Closes the network, and says what was decided.
-fn close_network(cx: &SessionContext<'_>, record: &Record, gateway: &Gateway) -> Egress {
+fn close_network(cx: &SessionContext<'_>, record: &Record, gateway: &Gateway) -> NetworkSummary {
     let gateway_lost = gateway.has_ended();
     let (totals, journal) = gateway.finish();
     if let JournalEnd::Failed(cause) = journal {
@@ -181,7 +181,7 @@ fn close_network(cx: &SessionContext<'_>, record: &Record, gateway: &Gateway) ->
     }
     let id = &record.id;
     cx.events.event(Event::NetworkClosed { id, totals });
-    Egress {
+    NetworkSummary {
         mode: record
             .egress
             .map_or(lazaret_egress::Mode::Allowlist, |egress| egress.mode),

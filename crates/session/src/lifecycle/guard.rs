@@ -4,7 +4,7 @@ use lazaret_tree::PathError;
 
 use crate::context::SessionContext;
 use crate::lifecycle::fill::{Filled, FilledContainer};
-use crate::lifecycle::protect::prove_sealed;
+use crate::lifecycle::protect::verify_protection;
 use crate::lifecycle::protection_plan::ProtectError;
 use crate::lifecycle::setup::SetupGuard;
 use crate::porter::credentials::{CredentialLender, LendError};
@@ -59,10 +59,10 @@ impl Filled<'_> {
                     None => setup.protector(cx, &spec.porter)?,
                 };
                 plan.report(cx.events);
-                cx.step("protect", |_| {
+                cx.phase("protect", |_| {
                     protector.protect(&plan)?;
                     protector.end()?;
-                    prove_sealed(cx, setup.record(), &plan, &spec.scope)
+                    verify_protection(cx, setup.record(), &plan, &spec.scope)
                 })?;
             }
             (None, Some(protector)) => protector.end()?,

@@ -11,7 +11,7 @@ use crate::event::{Event, EventSink};
 use crate::lifecycle::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
 use crate::store::SessionDir;
 use crate::store::record::{Record, identity};
-use crate::store::sync_state::{Known, SyncStateError, read_baseline};
+use crate::store::sync_state::{SyncState, SyncStateError, read_baseline};
 
 /// The most bytes of text that are kept before it is known which will be needed: more source
 /// code than most projects have.
@@ -55,7 +55,7 @@ pub(crate) fn keep_changed(
     events: &dyn EventSink,
     dir: &SessionDir,
     record: &Record,
-    known: &Known,
+    known: &SyncState,
 ) {
     let changed = known.volume.replaced(&known.baseline);
     if changed.is_empty() {

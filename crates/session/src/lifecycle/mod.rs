@@ -83,16 +83,16 @@ pub fn run(
         let stopped = Stopped::stop(cx, session, spec.porter.clone())
             .map_err(|source| RunError::NotStopped { id: id(), source })?;
         let exporter = exporter.ready();
-        if cx.interrupt.urgency() == Some(CancelLevel::Insisted) {
+        if cx.cancel.level() == Some(CancelLevel::Insisted) {
             return Err(RunError::Insisted { id: id() });
         }
         let collected = (stopped.collect(cx, exporter))
             .map_err(|source| RunError::NotCollected { id: id(), source })?;
         Ok(RunOutcome { collected, update })
     });
-    if let (Err(_), Some(recalled)) = (&outcome, &cx.recalled) {
+    if let (Err(_), Some(cache_hit)) = (&outcome, &cx.cache_hit) {
         // The next start probes the engine.
-        recalled.forget();
+        cache_hit.forget();
     }
     outcome
 }

@@ -12,7 +12,7 @@ use crate::lifecycle::fill::FillError;
 use crate::lifecycle::guard::GuardError;
 use crate::lifecycle::stop::StopError;
 use crate::lifecycle::supervise::CommandError;
-use crate::lifecycle::update_summary::Synced;
+use crate::lifecycle::update_summary::UpdateSummary;
 use crate::store::StoreError;
 
 /// What a run came to, before the gate.
@@ -21,7 +21,7 @@ pub struct RunOutcome {
     /// What was collected.
     pub collected: Collected,
     /// How the volume was updated before the command; `None` if it was filled.
-    pub update: Option<Synced>,
+    pub update: Option<UpdateSummary>,
 }
 
 /// Why a run ended before the gate.

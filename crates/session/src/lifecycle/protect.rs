@@ -22,39 +22,39 @@ const NAMED: usize = 5;
 /// The container that makes entries of the volume root's, and gives them back.
 #[derive(Debug)]
 #[must_use = "dropping it removes the container"]
-pub struct Guard<'a> {
-    site: &'a SessionContext<'a>,
+pub struct ProtectionContainer<'a> {
+    cx: &'a SessionContext<'a>,
     lease: ContainerLease,
 }
 
-impl<'a> Guard<'a> {
+impl<'a> ProtectionContainer<'a> {
     /// Makes the container. `taken` sees what became of its creation.
     ///
     /// # Errors
     /// The engine's.
     pub fn start(
-        site: &'a SessionContext<'a>,
+        cx: &'a SessionContext<'a>,
         record: &Record,
         image: &Pinned,
         taken: impl FnOnce(Result<ContainerLease, EngineError>) -> Result<ContainerLease, EngineError>,
     ) -> Result<Self, ProtectError> {
-        site.interrupt.check()?;
+        cx.cancel.check()?;
         // One that is there was left by a dead launcher: this one holds the session or the pause
         // lock.
-        site.engine.remove_container(&record.guard())?;
-        let spec = guard_spec(&record.owner(), &site.info, image)?;
-        let lease = taken(ContainerLease::create(&site.engine, &spec))?;
-        site.engine.start_container(lease.name())?;
-        Ok(Self { site, lease })
+        cx.engine.remove_container(&record.guard())?;
+        let spec = guard_spec(&record.owner(), &cx.info, image)?;
+        let lease = taken(ContainerLease::create(&cx.engine, &spec))?;
+        cx.engine.start_container(lease.name())?;
+        Ok(Self { cx, lease })
     }
 
     /// Makes everything root's that is to be.
     ///
     /// # Errors
     /// The engine's, or the porter's: then nothing may start.
-    pub fn protect(&self, fence: &ProtectionPlan) -> Result<(), ProtectError> {
+    pub fn protect(&self, plan: &ProtectionPlan) -> Result<(), ProtectError> {
         let root = WORKSPACE.to_owned();
-        self.tell(&Verb::Protect { root }, Some(&fence.protection))
+        self.tell(&Verb::Protect { root }, Some(&plan.protection))
     }
 
     /// Gives everything back to the agent.
@@ -79,7 +79,7 @@ impl<'a> Guard<'a> {
             Some(_) => Stdin::Piped,
             None => Stdin::Closed,
         };
-        let process = (self.site.engine).exec(self.lease.name(), &porter(verb, stdin))?;
+        let process = (self.cx.engine).exec(self.lease.name(), &porter(verb, stdin))?;
         let (code, _, complaints) = told(process, list)?;
         match code {
             0 => Ok(()),
@@ -92,10 +92,10 @@ impl<'a> Guard<'a> {
 ///
 /// # Errors
 /// Names what was not refused, or what could not be tried (P12).
-pub fn prove_sealed(
-    site: &SessionContext<'_>,
+pub fn verify_protection(
+    cx: &SessionContext<'_>,
     record: &Record,
-    fence: &ProtectionPlan,
+    plan: &ProtectionPlan,
     bounds: &WriteScope,
 ) -> Result<(), ProtectError> {
     let root = WORKSPACE.to_owned();
@@ -103,18 +103,18 @@ pub fn prove_sealed(
         workdir: Some(bounds.workdir()),
         ..porter(&Verb::Sealed { root }, Stdin::Piped)
     };
-    let process = site.engine.exec(&record.agent(), &spec)?;
-    let (code, report, complaints) = told(process, Some(&fence.protection))?;
+    let process = cx.engine.exec(&record.agent(), &spec)?;
+    let (code, report, complaints) = told(process, Some(&plan.protection))?;
     if code != 0 {
         return Err(porter_error("sealed", code, &complaints).into());
     }
     let report = String::from_utf8(report).map_err(|_| ProtectError::NoText)?;
     let mut lines: Vec<&str> = report.lines().collect();
-    let end = format!("end {} 0", fence.protection.entries.len());
+    let end = format!("end {} 0", plan.protection.entries.len());
     match lines.pop() {
         Some(last) if last == end && lines.is_empty() => {
-            let entries = fence.protection.entries.len();
-            site.events.event(Event::Protected { entries });
+            let entries = plan.protection.entries.len();
+            cx.events.event(Event::Protected { entries });
             Ok(())
         }
         Some(last) if last.starts_with("end ") && !lines.is_empty() => {

@@ -85,7 +85,7 @@ pub struct Plan {
     settled: Vec<Settled>,
     half_made: Vec<LockedSession>,
     /// In the engine, by the tag of the owner.
-    belongings: BTreeMap<String, Inventory>,
+    inventory: BTreeMap<String, Inventory>,
 }
 
 /// Names of what is, or was, removed.
@@ -155,7 +155,7 @@ impl Candidates {
         let mut plan = Plan {
             settled: self.settled,
             half_made: self.half_made,
-            belongings: BTreeMap::new(),
+            inventory: BTreeMap::new(),
         };
         let doomed = Doom::of(store, &plan)?.of_these(all);
         let containers = doomed.containers.iter().map(|(_, tag)| tag);
@@ -165,7 +165,7 @@ impl Candidates {
             let theirs = doomed.clone().only(|other| other == tag);
             (tag.clone(), theirs)
         });
-        plan.belongings = each.collect();
+        plan.inventory = each.collect();
         Ok(plan)
     }
 }
@@ -209,8 +209,8 @@ impl Plan {
         let mut names = Names::default();
         let expired = self.settled.iter().filter(|settled| settled.is_expired);
         (names.sessions).extend(expired.map(|settled| settled.session.dir().id().clone()));
-        for belongings in self.belongings.values() {
-            names.add(belongings);
+        for inventory in self.inventory.values() {
+            names.add(inventory);
         }
         names
     }
@@ -238,13 +238,13 @@ impl Plan {
             .sessions()
             .map(|session| (tag(session), session.dir().id()))
             .collect();
-        for (tag, belongings) in &self.belongings {
+        for (tag, inventory) in &self.inventory {
             if stuck.contains(tag) {
                 continue;
             }
-            let belongings = doom.of_these(belongings.clone());
-            match belongings.remove(engine) {
-                Ok(()) => pruned.removed.add(&belongings),
+            let inventory = doom.of_these(inventory.clone());
+            match inventory.remove(engine) {
+                Ok(()) => pruned.removed.add(&inventory),
                 Err(error) => {
                     stuck.insert(tag.clone());
                     let owner = ids.get(tag).map_or(tag.as_str(), |id| id.as_str());
@@ -308,20 +308,20 @@ impl Doom {
 
     /// Keeps what may go.
     fn of_these(&self, mut all: Inventory) -> Inventory {
-        let mut spares = Inventory::default();
+        let mut next_containers = Inventory::default();
         for owner in &self.half_made {
-            let spare = all.clone().of_spare(owner);
-            spares.containers.extend(spare.containers);
-            spares.volumes.extend(spare.volumes);
+            let next_container = all.clone().of_next_container(owner);
+            next_containers.containers.extend(next_container.containers);
+            next_containers.volumes.extend(next_container.volumes);
         }
         let is_doomed = |tag: &str| !self.tags.knows(tag) || self.settled.contains(tag);
         all.containers.retain(|found| {
             is_doomed(&found.1)
                 || self.views.contains(&found.0)
-                || spares.containers.contains(found)
+                || next_containers.containers.contains(found)
         });
         all.volumes
-            .retain(|found| is_doomed(&found.1) || spares.volumes.contains(found));
+            .retain(|found| is_doomed(&found.1) || next_containers.volumes.contains(found));
         all
     }
 }
@@ -338,11 +338,11 @@ impl Pruned {
 }
 
 impl Names {
-    fn add(&mut self, belongings: &Inventory) {
-        let containers = belongings.containers.iter();
+    fn add(&mut self, inventory: &Inventory) {
+        let containers = inventory.containers.iter();
         self.containers
             .extend(containers.map(|(name, _)| name.clone()));
-        let volumes = belongings.volumes.iter();
+        let volumes = inventory.volumes.iter();
         self.volumes.extend(volumes.map(|(name, _)| name.clone()));
     }
 }

@@ -120,33 +120,33 @@ impl Stored {
 /// # Errors
 /// When the engine can't be reached or the disk refuses; the session stays as it is.
 pub fn resume(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     exporter: Pinned,
     session: LockedSession,
 ) -> Result<RecoverOutcome, ResumeError> {
     let at_rest = match NextContainer::is_partial(session.dir()) {
         true => {
-            pool::sweep(&*site.engine, &session)?;
+            pool::sweep(&*cx.engine, &session)?;
             RecoverOutcome::Cleaned
         }
         false => RecoverOutcome::Unchanged,
     };
     match Stored::of(session) {
         Stored::Preparing(session) => {
-            remove_all(site, &session)?;
+            remove_all(cx, &session)?;
             session.remove()?;
             Ok(RecoverOutcome::Removed)
         }
         Stored::Updating(mut session, phase) => {
             // The volume is sound, however far that came; the next update knows.
-            pool::sweep(&*site.engine, &session)?;
+            pool::sweep(&*cx.engine, &session)?;
             session.update(|record| {
                 record.phase = phase;
                 record.before = None;
             })?;
             Ok(RecoverOutcome::SyncCutShort(session))
         }
-        Stored::Uncollected(session) => collect(site, exporter, session),
+        Stored::Uncollected(session) => collect(cx, exporter, session),
         Stored::Rejected(mut session) => {
             // The volume is as it was: what made this batch unbelievable, such as a
             // connection that a relay cut in good order, may not happen again (FLT-03).
@@ -155,15 +155,15 @@ pub fn resume(
                 record.outcome = None;
                 record.rejection = None;
             })?;
-            collect(site, exporter, session)
+            collect(cx, exporter, session)
         }
         Stored::Collected(session) => {
-            pool::sweep(&*site.engine, &session)?;
+            pool::sweep(&*cx.engine, &session)?;
             Ok(at_rest(session))
         }
-        Stored::Applying(session) => finish_apply(site, session),
+        Stored::Applying(session) => finish_apply(cx, session),
         Stored::Settled(session) => {
-            remove_settled(site, &session)?;
+            remove_settled(cx, &session)?;
             session.remove_collection()?;
             Ok(at_rest(session))
         }
@@ -171,19 +171,19 @@ pub fn resume(
 }
 
 fn collect(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     exporter: Pinned,
     session: LockedSession,
 ) -> Result<RecoverOutcome, ResumeError> {
-    let stopped = Stopped::stop(site, session, exporter)?;
-    Ok(match stopped.collect(site, None)? {
+    let stopped = Stopped::stop(cx, session, exporter)?;
+    Ok(match stopped.collect(cx, None)? {
         Collected::Ready(session) => RecoverOutcome::Collected(session),
         Collected::Rejected(session) => RecoverOutcome::Rejected(session),
     })
 }
 
 fn finish_apply(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     mut session: LockedSession,
 ) -> Result<RecoverOutcome, ResumeError> {
     let recovered = recover_apply(&session)?;
@@ -195,7 +195,7 @@ fn finish_apply(
             record.outcome = Some(Outcome::Applied);
             record.settled_at(Moment::now());
         })?;
-        remove_settled(site, &session)?;
+        remove_settled(cx, &session)?;
         session.remove_collection()?;
         return Ok(RecoverOutcome::Applied(session));
     }
@@ -227,13 +227,13 @@ fn recover_apply(session: &LockedSession) -> Result<Recovered, ResumeError> {
 
 /// Removes what a settled session needs no more: its containers, and its volume unless it
 /// keeps that.
-fn remove_settled(site: &SessionContext<'_>, session: &LockedSession) -> Result<(), ResumeError> {
+fn remove_settled(cx: &SessionContext<'_>, session: &LockedSession) -> Result<(), ResumeError> {
     match session.record().keep {
         KeepVolume::UntilSettled => {
-            let all = belongings(site, session)?.surveyed(session.record());
-            all.remove(&*site.engine)?;
+            let all = inventory(cx, session)?.surveyed(session.record());
+            all.remove(&*cx.engine)?;
         }
-        KeepVolume::Always => drop(pool::sweep(&*site.engine, session)?),
+        KeepVolume::Always => drop(pool::sweep(&*cx.engine, session)?),
     }
     Ok(())
 }
@@ -242,18 +242,18 @@ fn remove_settled(site: &SessionContext<'_>, session: &LockedSession) -> Result<
 /// asked for a container that the engine is still making: so what is gone is looked for
 /// again, and counts as gone only if nothing came meanwhile. What comes even later carries
 /// the labels, and `prune` and the next `recover` find it.
-fn remove_all(site: &SessionContext<'_>, session: &LockedSession) -> Result<(), ResumeError> {
+fn remove_all(cx: &SessionContext<'_>, session: &LockedSession) -> Result<(), ResumeError> {
     let is_young = session
         .record()
         .is_younger_than(IN_FLIGHT, SystemTime::now());
     loop {
-        belongings(site, session)?.unused().remove(&*site.engine)?;
+        inventory(cx, session)?.unused().remove(&*cx.engine)?;
         if !is_young {
             return Ok(());
         }
-        site.interrupt.check()?;
+        cx.cancel.check()?;
         std::thread::sleep(SECOND_LOOK);
-        let again = belongings(site, session)?;
+        let again = inventory(cx, session)?;
         if again.containers.is_empty() && again.volumes.is_empty() {
             return Ok(());
         }
@@ -264,17 +264,14 @@ fn remove_all(site: &SessionContext<'_>, session: &LockedSession) -> Result<(), 
 ///
 /// # Errors
 /// The engine's, or the disk's.
-pub fn sweep(site: &SessionContext<'_>, store: &Store) -> Result<(), ResumeError> {
-    let all = Inventory::of_store(&*site.engine, &site.store_id)?;
+pub fn sweep(cx: &SessionContext<'_>, store: &Store) -> Result<(), ResumeError> {
+    let all = Inventory::of_store(&*cx.engine, &cx.store_id)?;
     let tags = KnownPrefixes::of(store)?;
     let orphans = all.only(|tag| !tags.knows(tag));
-    Ok(orphans.remove(&*site.engine)?)
+    Ok(orphans.remove(&*cx.engine)?)
 }
 
-fn belongings(
-    site: &SessionContext<'_>,
-    session: &LockedSession,
-) -> Result<Inventory, EngineError> {
-    let all = Inventory::of_store(&*site.engine, &site.store_id)?;
+fn inventory(cx: &SessionContext<'_>, session: &LockedSession) -> Result<Inventory, EngineError> {
+    let all = Inventory::of_store(&*cx.engine, &cx.store_id)?;
     Ok(all.of(&session.record().owner()))
 }

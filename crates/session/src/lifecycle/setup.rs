@@ -8,11 +8,11 @@ use lazaret_tree::PathError;
 use crate::context::SessionContext;
 use crate::engine::containers::ContainerSpecs;
 use crate::engine::resources::{ResourceError, Resources, VolumePresence};
-use crate::lifecycle::protect::Guard;
+use crate::lifecycle::protect::ProtectionContainer;
 use crate::lifecycle::protection_plan::ProtectError;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::{Phase, Record};
-use crate::store::sync_state::{Known, add_tips};
+use crate::store::sync_state::{SyncState, add_tips};
 use crate::store::{LockedSession, SessionDir, StoreError};
 
 /// There is nothing of value in it yet, so dropping it removes everything, the record last:
@@ -95,7 +95,7 @@ impl SetupGuard {
     ) -> Result<(), ResourceError> {
         let resources = Resources::new(self.record().owner(), volume);
         let resources = self.resources.insert(resources);
-        cx.step("create", |_| resources.make(cx, specs))
+        cx.phase("create", |_| resources.make(cx, specs))
     }
 
     /// Takes note if it is unknown whether the engine created the resource.
@@ -115,13 +115,13 @@ impl SetupGuard {
         &mut self,
         cx: &'a SessionContext<'a>,
         image: &Pinned,
-    ) -> Result<Guard<'a>, ProtectError> {
+    ) -> Result<ProtectionContainer<'a>, ProtectError> {
         let record = self.record().clone();
-        Guard::start(cx, &record, image, |lease| self.created(cx, lease))
+        ProtectionContainer::start(cx, &record, image, |lease| self.created(cx, lease))
     }
 
     /// Writes down what is known of the volume.
-    pub(super) fn put(&mut self, known: &Known, tips: &Tips) -> Result<(), PathError> {
+    pub(super) fn put(&mut self, known: &SyncState, tips: &Tips) -> Result<(), PathError> {
         let dir = self.dir();
         add_tips(&dir, tips, &mut self.deferred)?;
         known.put(&dir, &mut self.deferred)

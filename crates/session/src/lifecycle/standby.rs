@@ -12,7 +12,7 @@ use crate::lifecycle::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
 use crate::porter::export::export_verb;
 use crate::store::SessionDir;
 use crate::store::record::Record;
-use crate::store::sync_state::ReadAhead;
+use crate::store::sync_state::PrefetchedState;
 
 /// Why a container that collects could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -29,39 +29,39 @@ pub enum ExporterError {
 /// looked at yet.
 #[derive(Debug)]
 #[must_use = "dropping it removes the container"]
-pub struct Standby {
+pub struct StandbyExporter {
     /// What was known when the command had ended.
-    pub(crate) known: Option<ReadAhead>,
+    pub(crate) known: Option<PrefetchedState>,
     pub(crate) lease: ContainerLease,
     pub(crate) porter: Process,
 }
 
-impl Standby {
+impl StandbyExporter {
     /// Makes the container while the command runs, and its process once that is over.
     /// `None` where the command was lost, or anything went wrong: then the collection
     /// begins with a container of its own.
     pub fn beside(
-        site: &SessionContext<'_>,
+        cx: &SessionContext<'_>,
         dir: &SessionDir,
         record: &Record,
         image: &Pinned,
         over: &Latch<CommandEnded>,
     ) -> Option<Self> {
         // There a volume can be in one machine at a time.
-        if !site.info.capabilities.shares_volumes {
+        if !cx.info.capabilities.shares_volumes {
             return None;
         }
         if over.wait_for(BACKGROUND_DELAY) == Some(CommandEnded::Lost) {
             return None;
         }
-        let made = start(site, record, image).and_then(|lease| {
+        let made = start(cx, record, image).and_then(|lease| {
             if over.wait() == CommandEnded::Lost {
                 return Ok(None);
             }
-            Self::listen(site, dir, record, lease).map(Some)
+            Self::listen(cx, dir, record, lease).map(Some)
         });
         made.unwrap_or_else(|error| {
-            site.events.event(Event::NoExporterYet(&error));
+            cx.events.event(Event::NoExporterYet(&error));
             None
         })
     }
@@ -71,27 +71,27 @@ impl Standby {
     /// # Errors
     /// The engine's, or the disk's.
     pub(crate) fn now(
-        site: &SessionContext<'_>,
+        cx: &SessionContext<'_>,
         dir: &SessionDir,
         record: &Record,
         image: &Pinned,
     ) -> Result<Self, ExporterError> {
         // An earlier try may have left one behind.
-        site.engine.remove_container(&record.exporter())?;
-        Self::listen(site, dir, record, start(site, record, image)?)
+        cx.engine.remove_container(&record.exporter())?;
+        Self::listen(cx, dir, record, start(cx, record, image)?)
     }
 
     /// Starts the porter, and reads what is known meanwhile.
     fn listen(
-        site: &SessionContext<'_>,
+        cx: &SessionContext<'_>,
         dir: &SessionDir,
         record: &Record,
         lease: ContainerLease,
     ) -> Result<Self, ExporterError> {
         let (known, porter) = thread::scope(|scope| {
             // What is wrong with it shows when it is needed.
-            let known = scope.spawn(|| ReadAhead::of(dir).ok());
-            let porter = site.carry(&record.exporter(), export_verb());
+            let known = scope.spawn(|| PrefetchedState::of(dir).ok());
+            let porter = cx.carry(&record.exporter(), export_verb());
             (known.join().ok().flatten(), porter)
         });
         Ok(Self {
@@ -104,14 +104,14 @@ impl Standby {
 
 /// Creates and starts the container; removed again with the lease.
 fn start(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     record: &Record,
     image: &Pinned,
 ) -> Result<ContainerLease, ExporterError> {
     let started = Instant::now();
-    let spec = site.exporter_spec(record, image)?;
-    let lease = ContainerLease::create(&site.engine, &spec)?;
-    site.engine.start_container(&record.exporter())?;
-    site.timings.note("exporter", started.elapsed());
+    let spec = cx.exporter_spec(record, image)?;
+    let lease = ContainerLease::create(&cx.engine, &spec)?;
+    cx.engine.start_container(&record.exporter())?;
+    cx.timings.note("exporter", started.elapsed());
     Ok(lease)
 }

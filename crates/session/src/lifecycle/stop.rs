@@ -10,7 +10,7 @@ use crate::context::SessionContext;
 use crate::engine::inventory::SweepError;
 use crate::live::pause::StalePauseWatch;
 use crate::live::pause_lock::{PauseLock, PauseLockError};
-use crate::live::views::{Sweep, sweep};
+use crate::live::views::{SweepScope, sweep};
 use crate::store::record::Phase;
 use crate::store::{LockedSession, StoreError};
 
@@ -52,18 +52,18 @@ impl Stopped {
     /// # Errors
     /// The engine's. The session stays as it is then, for another try.
     pub fn stop(
-        site: &SessionContext<'_>,
+        cx: &SessionContext<'_>,
         mut session: LockedSession,
         exporter: Pinned,
     ) -> Result<Self, StopError> {
         let agent = session.record().agent();
-        site.step("stop", |_| {
-            let turn = take_turn(site, &session)?;
-            if site.engine.container(&agent)?.is_some() {
-                StalePauseWatch::new(session.dir(), session.record()).let_go(&*site.engine)?;
-                site.engine.stop_container(&agent, GRACE)?;
+        cx.phase("stop", |_| {
+            let pause_lock = take_pause_lock(cx, &session)?;
+            if cx.engine.container(&agent)?.is_some() {
+                StalePauseWatch::new(session.dir(), session.record()).resume(&*cx.engine)?;
+                cx.engine.stop_container(&agent, GRACE)?;
             }
-            let state = site
+            let state = cx
                 .engine
                 .container(&agent)?
                 .map(|container| container.state);
@@ -76,19 +76,24 @@ impl Stopped {
                 was_hit || is([exit::OUT_OF_MEMORY, exit::TIMED_OUT_AND_OUT_OF_MEMORY]);
             let has_timed_out = is([exit::TIMED_OUT, exit::TIMED_OUT_AND_OUT_OF_MEMORY]);
             // They keep the volume in use, and have nothing to look at any more.
-            sweep(&*site.engine, session.dir(), session.record(), Sweep::All)?;
-            if turn.is_none() || session.dir().file("intent").exists() {
+            sweep(
+                &*cx.engine,
+                session.dir(),
+                session.record(),
+                SweepScope::All,
+            )?;
+            if pause_lock.is_none() || session.dir().file("intent").exists() {
                 // An update that takes longer than that is cut short: the collection knows.
-                site.engine.remove_container(&session.record().importer())?;
+                cx.engine.remove_container(&session.record().importer())?;
             }
             // Beside the collection: nothing of it is running any more.
-            let container = ContainerLease::adopt(&site.engine, &agent);
+            let container = ContainerLease::adopt(&cx.engine, &agent);
             match session.record().egress {
-                None => site.chores.remove(container),
+                None => cx.removals.remove(container),
                 Some(_) => {
-                    let gateway = ContainerLease::adopt(&site.engine, &session.record().gateway());
-                    let sockets = VolumeLease::adopt(&site.engine, &session.record().sockets());
-                    (site.chores).remove_sharing(vec![container, gateway], sockets);
+                    let gateway = ContainerLease::adopt(&cx.engine, &session.record().gateway());
+                    let sockets = VolumeLease::adopt(&cx.engine, &session.record().sockets());
+                    (cx.removals).remove_sharing(vec![container, gateway], sockets);
                 }
             }
             session.update(|record| {
@@ -98,7 +103,7 @@ impl Stopped {
                     end.timed_out |= has_timed_out;
                 }
             })?;
-            drop(turn);
+            drop(pause_lock);
             Ok::<_, StopError>(())
         })?;
         Ok(Self { session, exporter })
@@ -112,12 +117,12 @@ impl Stopped {
 
 /// Waits for those who look at the session, but not for long: one that hangs, or was itself
 /// stopped, holds no end up.
-fn take_turn(
-    site: &SessionContext<'_>,
+fn take_pause_lock(
+    cx: &SessionContext<'_>,
     session: &LockedSession,
 ) -> Result<Option<PauseLock>, StopError> {
-    match PauseLock::take(session.dir(), PATIENCE, site.interrupt) {
-        Ok(turn) => Ok(Some(turn)),
+    match PauseLock::take(session.dir(), PATIENCE, cx.cancel) {
+        Ok(pause_lock) => Ok(Some(pause_lock)),
         Err(PauseLockError::Taken { .. } | PauseLockError::Interrupted(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }

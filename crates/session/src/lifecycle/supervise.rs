@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ContainerName, Engine, EngineError, Process, Terminal};
 
-use crate::cancel::{CancelLevel, Event, EventQueue, Interrupt};
+use crate::cancel::{Cancel, CancelLevel, Event, EventQueue};
 use crate::engine::signal::{SIGKILL, SIGTERM};
 use crate::live::pause::StalePauseWatch;
-use crate::output::terminal::Keyboard;
+use crate::output::terminal::TerminalInput;
 use crate::spec::CommandLimits;
 use crate::store::record::CommandEnd;
 
@@ -61,7 +61,7 @@ enum Ending {
 /// Follows a started command and waits for its end. PID 1 of the container passes SIGTERM on to
 /// every process and leaves only when all are gone, so nothing that the command started survives.
 ///
-/// If a process that has paused the container is killed, `watchdog` resumes the command.
+/// If a process that has paused the container is killed, `pause_watch` resumes the command.
 ///
 /// # Errors
 /// See [`CommandError`]. The container may still run then.
@@ -71,15 +71,15 @@ pub fn run(
     command: StartedCommand,
     limits: CommandLimits,
     output: Arc<dyn Output>,
-    interrupt: &Interrupt,
-    watchdog: StalePauseWatch,
+    cancel: &Cancel,
+    pause_watch: StalePauseWatch,
 ) -> Result<CommandEnd, CommandError> {
     let StartedCommand { process, terminal } = command;
     let started = Instant::now();
-    let (done, mailbox) = interrupt.mailbox();
+    let (done, event_queue) = cancel.event_queue();
     // Not joined: an engine that never ends the streams of a killed command must not hold
     // the launcher. A supervisor that gave up no longer listens.
-    let insist = interrupt.clone();
+    let insist = cancel.clone();
     thread::spawn(move || {
         drop(done.send(Event::Value(follow(process, &*output, terminal, &insist))));
     });
@@ -88,9 +88,9 @@ pub fn run(
         container,
         limits,
         started,
-        watchdog,
+        pause_watch,
     }
-    .watch(&mailbox)?;
+    .watch(&event_queue)?;
     Ok(CommandEnd {
         exit_code: exit,
         timed_out: ending == Some(Ending::TimedOut),
@@ -106,7 +106,7 @@ fn follow(
     process: Process,
     output: &dyn Output,
     terminal: Terminal,
-    interrupt: &Interrupt,
+    cancel: &Cancel,
 ) -> Result<i32, CommandError> {
     let Process {
         stdin,
@@ -115,11 +115,11 @@ fn follow(
         control,
     } = process;
     let over = AtomicBool::new(false);
-    let (beat, insist) = (|| output.idle(), || interrupt.raise());
+    let (beat, insist) = (|| output.idle(), || cancel.raise());
     thread::scope(|scope| {
         let _over = Over(&over);
         if let (Terminal::Allocated(size), Some(to)) = (terminal, stdin) {
-            let keyboard = Keyboard {
+            let input = TerminalInput {
                 to,
                 control: &*control,
                 size,
@@ -127,7 +127,7 @@ fn follow(
                 beat: &beat,
                 insist: &insist,
             };
-            scope.spawn(move || keyboard.run());
+            scope.spawn(move || input.run());
         }
         let errors = scope.spawn(|| copy(stderr, |chunk| output.stderr(chunk)));
         let read = copy(stdout, |chunk| output.stdout(chunk));
@@ -166,14 +166,14 @@ struct Supervisor<'a> {
     container: &'a ContainerName,
     limits: CommandLimits,
     started: Instant,
-    watchdog: StalePauseWatch,
+    pause_watch: StalePauseWatch,
 }
 
 impl Supervisor<'_> {
     /// Waits for the command, and ends it when its time is up or the user wants an end.
     fn watch(
         mut self,
-        mailbox: &EventQueue<Result<i32, CommandError>>,
+        event_queue: &EventQueue<Result<i32, CommandError>>,
     ) -> Result<(i32, Option<Ending>), CommandError> {
         let timeout = self
             .limits
@@ -182,7 +182,7 @@ impl Supervisor<'_> {
         let ending = loop {
             let tick = Instant::now() + StalePauseWatch::TICK;
             let deadline = timeout.map_or(tick, |timeout| timeout.min(tick));
-            match mailbox.wait(Some(deadline)) {
+            match event_queue.wait(Some(deadline)) {
                 // A launcher that was stopped meanwhile: PID 1 has ended the command, and the
                 // container with it (FLT-27).
                 Event::Value(Err(_)) if timeout.is_some_and(|end| Instant::now() >= end) => {
@@ -192,39 +192,39 @@ impl Supervisor<'_> {
                 Event::Deadline if timeout.is_some_and(|end| Instant::now() >= end) => {
                     break Ending::TimedOut;
                 }
-                Event::Deadline => self.watchdog.look(self.engine),
-                Event::Interrupt(_) => break Ending::Interrupted,
+                Event::Deadline => self.pause_watch.look(self.engine),
+                Event::Cancel(_) => break Ending::Interrupted,
             }
         };
         // A paused process hears nothing.
-        self.watchdog.let_go(self.engine)?;
+        self.pause_watch.resume(self.engine)?;
         self.signal(SIGTERM)?;
-        let exit = self.wait_for_end(mailbox)?;
+        let exit = self.wait_for_end(event_queue)?;
         Ok((exit, Some(ending)))
     }
 
     /// After SIGTERM: waits for the grace, or until the user insists, then kills.
     fn wait_for_end(
         &mut self,
-        mailbox: &EventQueue<Result<i32, CommandError>>,
+        event_queue: &EventQueue<Result<i32, CommandError>>,
     ) -> Result<i32, CommandError> {
         let kill_at = Instant::now() + self.limits.grace;
         loop {
             let tick = Instant::now() + StalePauseWatch::TICK;
-            match mailbox.wait(Some(kill_at.min(tick))) {
+            match event_queue.wait(Some(kill_at.min(tick))) {
                 Event::Value(end) => return Ok(asked_for(end, SIGTERM)),
-                Event::Interrupt(CancelLevel::Asked) => {}
-                Event::Deadline if Instant::now() < kill_at => self.watchdog.look(self.engine),
-                Event::Interrupt(CancelLevel::Insisted) | Event::Deadline => break,
+                Event::Cancel(CancelLevel::Asked) => {}
+                Event::Deadline if Instant::now() < kill_at => self.pause_watch.look(self.engine),
+                Event::Cancel(CancelLevel::Insisted) | Event::Deadline => break,
             }
         }
-        self.watchdog.let_go(self.engine)?;
+        self.pause_watch.resume(self.engine)?;
         self.signal(SIGKILL)?;
         let give_up_at = Instant::now() + LAST_WORDS;
         loop {
-            match mailbox.wait(Some(give_up_at)) {
+            match event_queue.wait(Some(give_up_at)) {
                 Event::Value(end) => return Ok(asked_for(end, SIGKILL)),
-                Event::Interrupt(_) => {}
+                Event::Cancel(_) => {}
                 Event::Deadline => return Err(CommandError::Undead),
             }
         }

@@ -19,7 +19,7 @@ use lazaret_protocol::{
 };
 use lazaret_runtime::{ContainerName, EngineError, Process};
 use lazaret_transfer::{
-    PackError, PendingSurvey, Progress, Stance, StatCache, StatCacheOutcome, StatCacheWriter,
+    AgentChanges, PackError, PendingSurvey, Progress, StatCache, StatCacheOutcome, StatCacheWriter,
     SyncPlan, WalkError, Walked, pack_subset, reconcile, walk_cached,
 };
 use lazaret_tree::{PathError, RelPathBuf, escape};
@@ -29,7 +29,7 @@ use crate::context::{SessionContext, WORKSPACE};
 use crate::event::Counter;
 use crate::lifecycle::file_limit::{FileLimit, TooLarge};
 use crate::lifecycle::protection_plan::ProtectError;
-use crate::lifecycle::update_summary::Synced;
+use crate::lifecycle::update_summary::UpdateSummary;
 use crate::porter::conversation::{
     ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, until_exit,
 };
@@ -38,7 +38,7 @@ use crate::store::SessionDir;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::{GateLimits, Record, WriteScope};
 use crate::store::sync_state::{
-    Known, ReadAhead, SyncStateError, add_tips, put_intent, remove_intent,
+    PrefetchedState, SyncState, SyncStateError, add_tips, put_intent, remove_intent,
 };
 
 /// Why a volume was not brought up to date. It is sound, and the next update knows of what had arrived.
@@ -104,23 +104,23 @@ impl ExchangeError for UpdateError {
     }
 }
 
-/// By what a volume is brought up to date.
+/// How a volume is brought up to date.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms {
+pub struct UpdateOptions {
     /// What a survey of it is held to.
     pub gate: GateLimits,
     /// What becomes of the command's changes.
-    pub stance: Stance,
+    pub agent_changes: AgentChanges,
 }
 
-impl Terms {
+impl UpdateOptions {
     /// Returns what a session's record says.
     pub fn of(record: &Record) -> Self {
         Self {
             gate: record.gate,
-            stance: match record.reset {
-                true => Stance::Reset,
-                false => Stance::Keep,
+            agent_changes: match record.reset {
+                true => AgentChanges::Discard,
+                false => AgentChanges::Keep,
             },
         }
     }
@@ -152,8 +152,8 @@ fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, UpdateError> {
     let walked = walk_cached(source.workspace, source.selector, &cache, &mut recorder)?;
     if let Ok(StatCacheOutcome::Written) = recorder.finish() {
         // One that a power cut takes is made again.
-        let mut unsynced = DeferredSync::default();
-        unsynced.put(&path, |out| out.write_all(&next))?;
+        let mut deferred = DeferredSync::default();
+        deferred.put(&path, |out| out.write_all(&next))?;
     }
     let took = started.elapsed();
     Ok(Scanned {
@@ -167,12 +167,16 @@ fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, UpdateError> {
 ///
 /// # Errors
 /// When the session's files are damaged, or the workspace can't be read.
-pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<SyncPlan, UpdateError> {
+pub fn plan(
+    dir: &SessionDir,
+    source: Source<'_>,
+    agent_changes: AgentChanges,
+) -> Result<SyncPlan, UpdateError> {
     thread::scope(|scope| {
-        let scanning = Ahead::Going(scope.spawn(|| scan(dir, source)));
-        let Known { baseline, volume } = Known::read(dir)?;
+        let scanning = Deferred::Going(scope.spawn(|| scan(dir, source)));
+        let SyncState { baseline, volume } = SyncState::read(dir)?;
         let walked = scanning.finish()?.walked;
-        Ok(reconcile(&baseline, &walked, &volume, stance))
+        Ok(reconcile(&baseline, &walked, &volume, agent_changes))
     })
 }
 
@@ -180,15 +184,15 @@ pub fn plan(dir: &SessionDir, source: Source<'_>, stance: Stance) -> Result<Sync
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpdateMode {
     /// A survey of the volume.
-    Survey,
+    Surveyed,
     /// What is known of it, if that still lies where it writes; else a survey.
-    Known,
+    Optimistic,
 }
 
 /// Returns when the last process of a session's command had ended. An engine on another machine
 /// goes by another clock.
-pub fn quiet_since(site: &SessionContext<'_>, record: &Record) -> Option<FileTime> {
-    let ms = record.quiet_since_ms.filter(|_| !site.info.is_remote())?;
+pub fn quiet_since(cx: &SessionContext<'_>, record: &Record) -> Option<FileTime> {
+    let ms = record.quiet_since_ms.filter(|_| !cx.info.is_remote())?;
     Some(FileTime {
         seconds: i64::try_from(ms / 1000).ok()?,
         nanos: u32::try_from(ms % 1000).ok()? * 1_000_000,
@@ -199,7 +203,7 @@ pub fn quiet_since(site: &SessionContext<'_>, record: &Record) -> Option<FileTim
 #[derive(Debug)]
 pub struct Update<'a> {
     /// What every step works with.
-    pub site: &'a SessionContext<'a>,
+    pub cx: &'a SessionContext<'a>,
     /// The container that has the volume at [`WORKSPACE`], for writing.
     pub container: &'a ContainerName,
     /// The session.
@@ -207,30 +211,30 @@ pub struct Update<'a> {
     /// What goes in.
     pub source: Source<'a>,
     /// By what.
-    pub terms: Terms,
+    pub options: UpdateOptions,
     /// Counts what is sent.
     pub counter: &'a Counter,
     /// What has become of the command.
     pub writers: Writers,
     /// What it goes by.
-    pub footing: UpdateMode,
+    pub mode: UpdateMode,
     /// When the command's last process had ended, if that is known in the volume's own time.
     pub quiet_since: Option<FileTime>,
     /// What the command is kept from while it stands still: none of it is written to.
-    pub fenced: Option<&'a WriteScope>,
+    pub write_scope: Option<&'a WriteScope>,
 }
 
 /// What an update goes by, read before its porter answers: the workspace, and what is known of
 /// the volume.
 #[derive(Debug)]
 pub struct Prefetch<'scope> {
-    scanned: Ahead<'scope, Scanned>,
-    known: Ahead<'scope, ReadAhead>,
+    scanned: Deferred<'scope, Scanned>,
+    state: Deferred<'scope, PrefetchedState>,
 }
 
 /// What is read before it is needed.
 #[derive(Debug)]
-enum Ahead<'scope, T> {
+enum Deferred<'scope, T> {
     Done(Result<T, UpdateError>),
     Going(ScopedJoinHandle<'scope, Result<T, UpdateError>>),
 }
@@ -243,8 +247,8 @@ impl<'scope> Prefetch<'scope> {
         source: Source<'env>,
     ) -> Self {
         Self {
-            scanned: Ahead::Going(scope.spawn(move || scan(dir, source))),
-            known: Ahead::Going(scope.spawn(|| Ok(ReadAhead::of(dir)?))),
+            scanned: Deferred::Going(scope.spawn(move || scan(dir, source))),
+            state: Deferred::Going(scope.spawn(|| Ok(PrefetchedState::of(dir)?))),
         }
     }
 }
@@ -256,15 +260,15 @@ impl Prefetch<'static> {
     /// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
     pub(crate) fn whole(dir: &SessionDir, source: Source<'_>) -> Result<Self, UpdateError> {
         thread::scope(|scope| {
-            let Prefetch { scanned, known } = Prefetch::begin(scope, dir, source);
-            let known = Ahead::Done(known.finish());
-            let scanned = Ahead::Done(Ok(scanned.finish()?));
-            Ok(Self { scanned, known })
+            let Prefetch { scanned, state } = Prefetch::begin(scope, dir, source);
+            let state = Deferred::Done(state.finish());
+            let scanned = Deferred::Done(Ok(scanned.finish()?));
+            Ok(Self { scanned, state })
         })
     }
 }
 
-impl<T> Ahead<'_, T> {
+impl<T> Deferred<'_, T> {
     fn finish(self) -> Result<T, UpdateError> {
         match self {
             Self::Done(done) => done,
@@ -290,10 +294,10 @@ impl<'a> Update<'a> {
     /// The engine's, or a file of the workspace that can't be read or changes meanwhile
     /// (FLT-04).
     pub fn start(self) -> Result<Started<'a>, UpdateError> {
-        let process = self.site.carry(self.container, self.verb())?;
-        let guard = self.site.doom(self.container);
+        let process = self.cx.carry(self.container, self.verb())?;
+        let guard = self.cx.kill_on_cancel(self.container);
         let reading = Prefetch::whole(self.dir, self.source)?;
-        self.site.interrupt.check()?;
+        self.cx.cancel.check()?;
         Ok(Started {
             update: self,
             process,
@@ -304,11 +308,11 @@ impl<'a> Update<'a> {
 
     /// Returns the verb that a porter is asked for.
     pub(crate) fn verb(&self) -> Verb {
-        let mode = match (self.footing, self.writers) {
-            (UpdateMode::Known, _) => verb::UpdateMode::Optimistic,
+        let mode = match (self.mode, self.writers) {
+            (UpdateMode::Optimistic, _) => verb::UpdateMode::Optimistic,
             // No process can write to the volume, so the porter may survey it right away.
-            (UpdateMode::Survey, Writers::Stopped) => verb::UpdateMode::Prefetched,
-            (UpdateMode::Survey, Writers::Paused) => verb::UpdateMode::Surveyed,
+            (UpdateMode::Surveyed, Writers::Stopped) => verb::UpdateMode::Prefetched,
+            (UpdateMode::Surveyed, Writers::Paused) => verb::UpdateMode::Surveyed,
         };
         Verb::Update {
             root: WORKSPACE.to_owned(),
@@ -325,49 +329,49 @@ impl<'a> Update<'a> {
         out: ToPorter<'_>,
         answers: FromPorter<'_>,
         reading: Prefetch<'_>,
-    ) -> Result<(Synced, DeferredSync), UpdateError> {
+    ) -> Result<(UpdateSummary, DeferredSync), UpdateError> {
         let started = Instant::now();
-        let Prefetch { scanned, known } = reading;
-        let known = known.finish().ok().and_then(ReadAhead::if_current);
-        let known = match known {
-            Some(known) => known,
-            None => Known::read(self.dir)?,
+        let Prefetch { scanned, state } = reading;
+        let state = state.finish().ok().and_then(PrefetchedState::if_current);
+        let state = match state {
+            Some(state) => state,
+            None => SyncState::read(self.dir)?,
         };
-        self.site.timings.note("reconcile", started.elapsed());
-        let (Known { baseline, volume }, scanned, mut plan) = match self.footing {
-            UpdateMode::Survey => {
-                self.ask(out, &known)?;
+        self.cx.timings.note("reconcile", started.elapsed());
+        let (SyncState { baseline, volume }, scanned, mut plan) = match self.mode {
+            UpdateMode::Surveyed => {
+                self.ask(out, &state)?;
                 // Both sides are looked at by now.
                 let scanned = self.scanned(scanned)?;
-                let known = self.surveyed(answers, known)?;
-                let plan = self.reconcile(&known, &scanned.walked);
-                (known, scanned, plan)
+                let state = self.surveyed(answers, state)?;
+                let plan = self.reconcile(&state, &scanned.walked);
+                (state, scanned, plan)
             }
-            UpdateMode::Known => {
-                let known = known.fold(self.dir)?;
+            UpdateMode::Optimistic => {
+                let state = state.absorb_pending(self.dir)?;
                 let scanned = self.scanned(scanned)?;
-                let plan = self.reconcile(&known, &scanned.walked);
-                let preconditions = known.volume.preconditions(&plan.request);
+                let plan = self.reconcile(&state, &scanned.walked);
+                let preconditions = state.volume.preconditions(&plan.request);
                 preconditions.write_to(out).map_err(PorterError::Stream)?;
                 out.flush().map_err(PorterError::Stream)?;
                 match PreconditionResult::read_from(answers)? {
-                    PreconditionResult::Met => (known, scanned, plan),
+                    PreconditionResult::Met => (state, scanned, plan),
                     PreconditionResult::Failed => {
-                        self.ask(out, &known)?;
-                        let known = self.surveyed(answers, known)?;
-                        let plan = self.reconcile(&known, &scanned.walked);
-                        (known, scanned, plan)
+                        self.ask(out, &state)?;
+                        let state = self.surveyed(answers, state)?;
+                        let plan = self.reconcile(&state, &scanned.walked);
+                        (state, scanned, plan)
                     }
                 }
             }
         };
-        FileLimit::of(self.terms.gate).check_order(&plan.request)?;
-        if let Some(bounds) = self.fenced {
-            leave_alone(bounds, &plan)?;
+        FileLimit::of(self.options.gate).check_order(&plan.request)?;
+        if let Some(bounds) = self.write_scope {
+            check_writable(bounds, &plan)?;
         }
-        let mut unsynced = DeferredSync::default();
-        add_tips(self.dir, &scanned.walked.tips, &mut unsynced)?;
-        put_intent(self.dir, &plan.pending_update(), &mut unsynced)?;
+        let mut deferred = DeferredSync::default();
+        add_tips(self.dir, &scanned.walked.tips, &mut deferred)?;
+        put_intent(self.dir, &plan.pending_update(), &mut deferred)?;
         plan.request.quiet_since = self.quiet_since;
         plan.request.write_to(out).map_err(PorterError::Stream)?;
         let sent = self.send(out, &plan)?;
@@ -375,14 +379,14 @@ impl<'a> Update<'a> {
         if receipt.written.arrived != sent {
             return Err(UpdateError::OtherReceipt);
         }
-        let known = Known {
+        let state = SyncState {
             baseline: plan.settled(baseline, &receipt),
             volume: volume.updated(&plan.request, &receipt)?,
         };
-        known.put(self.dir, &mut unsynced)?;
+        state.put(self.dir, &mut deferred)?;
         remove_intent(self.dir)?;
         let count = |paths: &[RelPathBuf]| paths.len() as u64;
-        let synced = Synced {
+        let synced = UpdateSummary {
             sent: plan.request.send.len() as u64,
             bytes: sent.bytes,
             removed: count(&plan.request.remove).saturating_sub(count(&receipt.stayed)),
@@ -390,17 +394,17 @@ impl<'a> Update<'a> {
             conflicts: plan.conflicts,
             skipped: scanned.walked.skipped,
         };
-        unsynced.spend((known, scanned.walked.tree, scanned.cache));
-        Ok((synced, unsynced))
+        deferred.spend((state, scanned.walked.tree, scanned.cache));
+        Ok((synced, deferred))
     }
 
     /// Asks what differs from what is known of the volume.
     fn ask(
         &self,
         out: ToPorter<'_>,
-        Known { baseline, volume }: &Known,
+        SyncState { baseline, volume }: &SyncState,
     ) -> Result<(), PorterError> {
-        let request = volume.request(self.terms.gate.stream(), self.writers, baseline);
+        let request = volume.request(self.options.gate.stream(), self.writers, baseline);
         request.write_to(out).map_err(PorterError::Stream)?;
         out.flush().map_err(PorterError::Stream)
     }
@@ -409,27 +413,27 @@ impl<'a> Update<'a> {
     fn surveyed(
         &self,
         answers: FromPorter<'_>,
-        Known { baseline, volume }: Known,
-    ) -> Result<Known, UpdateError> {
-        let limits = self.terms.gate.stream();
+        SyncState { baseline, volume }: SyncState,
+    ) -> Result<SyncState, UpdateError> {
+        let limits = self.options.gate.stream();
         let survey = Survey::read_from(answers, &limits).map_err(unbelievable)?;
         let volume = volume
             .surveyed(survey, &baseline)
             .and_then(PendingSurvey::whole)
             .map_err(unbelievable)?;
-        Ok(Known { baseline, volume }.fold(self.dir)?)
+        Ok(SyncState { baseline, volume }.absorb_pending(self.dir)?)
     }
 
-    fn scanned(&self, scanned: Ahead<'_, Scanned>) -> Result<Scanned, UpdateError> {
+    fn scanned(&self, scanned: Deferred<'_, Scanned>) -> Result<Scanned, UpdateError> {
         let scanned = scanned.finish()?;
-        self.site.timings.note("scan", scanned.took);
+        self.cx.timings.note("scan", scanned.took);
         Ok(scanned)
     }
 
-    fn reconcile(&self, Known { baseline, volume }: &Known, walked: &Walked) -> SyncPlan {
+    fn reconcile(&self, SyncState { baseline, volume }: &SyncState, walked: &Walked) -> SyncPlan {
         let started = Instant::now();
-        let plan = reconcile(baseline, walked, volume, self.terms.stance);
-        self.site.timings.note("reconcile", started.elapsed());
+        let plan = reconcile(baseline, walked, volume, self.options.agent_changes);
+        self.cx.timings.note("reconcile", started.elapsed());
         plan
     }
 
@@ -463,7 +467,7 @@ impl Started<'_> {
     /// A file of the workspace that is not what it was (FLT-04), a full disk, a broken
     /// stream, an interruption. The volume is sound then: what had arrived is there as a
     /// whole, and the next update knows of it.
-    pub fn finish(self) -> Result<(Synced, DeferredSync), UpdateError> {
+    pub fn finish(self) -> Result<(UpdateSummary, DeferredSync), UpdateError> {
         let Self {
             update,
             process,
@@ -474,7 +478,7 @@ impl Started<'_> {
             name: "update",
             container: update.container,
         };
-        until_exit(update.site, verb, process, |out, answers| {
+        until_exit(update.cx, verb, process, |out, answers| {
             update.talk(out, answers, reading)
         })
     }
@@ -482,7 +486,7 @@ impl Started<'_> {
 
 /// Refuses an update that would write to what is protected: it is root's as long as the
 /// command is there, and there is no moment at which it could safely be the command's.
-fn leave_alone(bounds: &WriteScope, plan: &SyncPlan) -> Result<(), UpdateError> {
+fn check_writable(bounds: &WriteScope, plan: &SyncPlan) -> Result<(), UpdateError> {
     let sent = plan.request.send.iter().map(|(path, _)| path);
     let removed = plan.request.remove.iter().map(|path| &**path);
     for path in sent.chain(removed) {

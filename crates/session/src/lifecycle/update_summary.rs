@@ -1,10 +1,10 @@
-//! `Synced`: what an update of a volume came to.
+//! `UpdateSummary`: what an update of a volume came to.
 
 use lazaret_transfer::{Skipped, SyncConflict};
 
 /// What an update came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Synced {
+pub struct UpdateSummary {
     /// Entries that were sent.
     pub sent: u64,
     /// Bytes of contents that were sent.

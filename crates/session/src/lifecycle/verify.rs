@@ -26,7 +26,7 @@ pub enum VerifyError {
 ///
 /// # Errors
 /// The engine's, or a control that is not in force.
-pub(crate) fn prove(
+pub(crate) fn verify_controls(
     engine: &dyn Engine,
     spec: &HardenedSpec,
     events: &dyn EventSink,
@@ -37,7 +37,7 @@ pub(crate) fn prove(
     if report.is_empty() {
         return Err(porter_error("probe", code, &complaints).into());
     }
-    believe(&report, spec, events)?;
+    accept_report(&report, spec, events)?;
     // A whole report ends with 0, whatever it says.
     if code != 0 {
         return Err(porter_error("probe", code, &complaints).into());
@@ -49,7 +49,7 @@ pub(crate) fn prove(
 ///
 /// # Errors
 /// Names the first control that is not.
-pub(crate) fn believe(
+pub(crate) fn accept_report(
     report: &[u8],
     spec: &HardenedSpec,
     events: &dyn EventSink,

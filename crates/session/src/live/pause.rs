@@ -56,17 +56,17 @@ pub struct PreparedPause<'a> {
     engine: &'a dyn Engine,
     agent: ContainerName,
     mark: PathBuf,
-    hold: Option<SignalFreezer>,
+    freezer: Option<SignalFreezer>,
 }
 
 /// A paused command. Dropping it resumes the command.
 #[derive(Debug)]
 #[must_use = "the command is paused until this is ended"]
-pub struct Paused<'a> {
+pub struct PausedCommand<'a> {
     engine: &'a dyn Engine,
     agent: ContainerName,
     mark: PathBuf,
-    hold: Option<SignalFreezer>,
+    freezer: Option<SignalFreezer>,
     since: Instant,
     is_over: Over,
 }
@@ -83,12 +83,12 @@ impl<'a> PreparedPause<'a> {
     /// # Errors
     /// The engine's, or that it knows no way.
     pub fn new(
-        site: &'a SessionContext<'_>,
+        cx: &'a SessionContext<'_>,
         dir: &SessionDir,
         record: &Record,
     ) -> Result<Self, PauseError> {
-        let (engine, agent) = (&*site.engine, record.agent());
-        let hold = match site.info.capabilities.pausing {
+        let (engine, agent) = (&*cx.engine, record.agent());
+        let freezer = match cx.info.capabilities.pausing {
             Pausing::Freezer => None,
             Pausing::Signals => Some(SignalFreezer::prepare(engine, &agent)?),
             Pausing::None => return Err(PauseError::Unsupported),
@@ -97,7 +97,7 @@ impl<'a> PreparedPause<'a> {
             engine,
             agent,
             mark: mark(dir),
-            hold,
+            freezer,
         })
     }
 
@@ -105,7 +105,7 @@ impl<'a> PreparedPause<'a> {
     ///
     /// # Errors
     /// The engine's, or the disk's.
-    pub fn begin(self, _turn: &PauseLock) -> Result<Option<Paused<'a>>, PauseError> {
+    pub fn begin(self, _turn: &PauseLock) -> Result<Option<PausedCommand<'a>>, PauseError> {
         let state = self.engine.container(&self.agent)?;
         match state.map(|container| container.state) {
             Some(ContainerState::Running) => {}
@@ -114,19 +114,19 @@ impl<'a> PreparedPause<'a> {
             _ => return Ok(None),
         }
         fs::write(&self.mark, b"").at(&self.mark)?;
-        let mut paused = Paused {
+        let mut paused = PausedCommand {
             engine: self.engine,
             agent: self.agent,
             mark: self.mark,
-            hold: None,
+            freezer: None,
             since: Instant::now(),
             is_over: Over::No,
         };
-        match self.hold {
-            Some(mut hold) => {
-                let begun = hold.begin();
-                begun.map_err(|error| after_hold(paused.engine, &paused.agent, error))?;
-                paused.hold = Some(hold);
+        match self.freezer {
+            Some(mut freezer) => {
+                let begun = freezer.begin();
+                begun.map_err(|error| after_freeze(paused.engine, &paused.agent, error))?;
+                paused.freezer = Some(freezer);
             }
             None => {
                 if let Err(error) = paused.engine.pause_container(&paused.agent) {
@@ -141,16 +141,16 @@ impl<'a> PreparedPause<'a> {
     }
 }
 
-impl Paused<'_> {
+impl PausedCommand<'_> {
     /// Resumes the command, and returns how long it was paused.
     ///
     /// # Errors
     /// If it was not paused all the time, or the engine fails. It goes on in any case.
     pub fn end(mut self) -> Result<Duration, PauseError> {
-        let released = match self.hold.take() {
-            Some(hold) => {
-                let ended = hold.end();
-                ended.map_err(|error| after_hold(self.engine, &self.agent, error))
+        let released = match self.freezer.take() {
+            Some(freezer) => {
+                let ended = freezer.end();
+                ended.map_err(|error| after_freeze(self.engine, &self.agent, error))
             }
             None => (self.engine.unpause_container(&self.agent)).map_err(PauseError::WentOn),
         };
@@ -163,27 +163,27 @@ impl Paused<'_> {
     }
 }
 
-impl Drop for Paused<'_> {
+impl Drop for PausedCommand<'_> {
     fn drop(&mut self) {
         if self.is_over == Over::Yes {
             return;
         }
-        match self.hold.take() {
+        match self.freezer.take() {
             // What goes wrong here has a failure before it, which says more.
-            Some(hold) => {
-                if let Err(error) = hold.end() {
-                    drop(after_hold(self.engine, &self.agent, error));
+            Some(freezer) => {
+                if let Err(error) = freezer.end() {
+                    drop(after_freeze(self.engine, &self.agent, error));
                 }
                 drop(fs::remove_file(&self.mark));
             }
-            None => drop(let_go(self.engine, &self.agent, &self.mark)),
+            None => drop(resume(self.engine, &self.agent, &self.mark)),
         }
     }
 }
 
 /// Continues stopped processes if the porter will not: one that gave up has done so itself, one
 /// that was killed, or does not answer, has not.
-fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: FreezeError) -> PauseError {
+fn after_freeze(engine: &dyn Engine, agent: &ContainerName, error: FreezeError) -> PauseError {
     if !matches!(error, FreezeError::GaveUp { .. }) {
         let thaw = engine.exec(agent, &porter(&Verb::Thaw, Stdin::Closed));
         // There may be no process left to continue: the first failure is the one to report.
@@ -193,7 +193,7 @@ fn after_hold(engine: &dyn Engine, agent: &ContainerName, error: FreezeError) ->
 }
 
 /// Resumes the command, and removes the marker once it runs.
-fn let_go(engine: &dyn Engine, agent: &ContainerName, mark: &Path) -> Result<(), PauseError> {
+fn resume(engine: &dyn Engine, agent: &ContainerName, mark: &Path) -> Result<(), PauseError> {
     let _either = free(engine, agent)?;
     remove_file(mark)?;
     Ok(())
@@ -249,12 +249,12 @@ impl StalePauseWatch {
             return;
         }
         let seen = *self.seen.get_or_insert_with(Instant::now);
-        let turn = PauseLock::try_take(&self.dir).ok().flatten();
+        let pause_lock = PauseLock::try_take(&self.dir).ok().flatten();
         // Again, under the lock: its last holder may just have ended the pause.
         if !mark.exists() {
             return;
         }
-        if turn.is_some() {
+        if pause_lock.is_some() {
             // The holder was killed, perhaps before the engine carried out its request.
             let forgotten = *self.forgotten.get_or_insert_with(Instant::now);
             let freed = free(engine, &self.agent);
@@ -264,7 +264,7 @@ impl StalePauseWatch {
                 drop(fs::remove_file(&mark));
             }
         } else if seen.elapsed() > LONGEST {
-            drop(let_go(engine, &self.agent, &mark));
+            drop(resume(engine, &self.agent, &mark));
         } else {
             self.forgotten = None;
         }
@@ -274,7 +274,7 @@ impl StalePauseWatch {
     ///
     /// # Errors
     /// The engine's. That it is not paused is none.
-    pub fn let_go(&self, engine: &dyn Engine) -> Result<(), EngineError> {
+    pub fn resume(&self, engine: &dyn Engine) -> Result<(), EngineError> {
         let state = engine.container(&self.agent)?;
         match state.map(|container| container.state) {
             Some(ContainerState::Paused) => match engine.unpause_container(&self.agent) {

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use crate::cancel::{Interrupt, Interrupted};
+use crate::cancel::{Cancel, Interrupted};
 use crate::store::file_lock::take_lock;
 use crate::store::{SessionDir, StoreError};
 
@@ -57,12 +57,12 @@ impl PauseLock {
     pub fn take(
         session: &SessionDir,
         patience: Duration,
-        interrupt: &Interrupt,
+        cancel: &Cancel,
     ) -> Result<Self, PauseLockError> {
         let give_up = Instant::now() + patience;
         loop {
-            if let Some(turn) = Self::try_take(session)? {
-                return Ok(turn);
+            if let Some(pause_lock) = Self::try_take(session)? {
+                return Ok(pause_lock);
             }
             if Instant::now() >= give_up {
                 return Err(PauseLockError::Taken {
@@ -70,7 +70,7 @@ impl PauseLock {
                     after: patience,
                 });
             }
-            interrupt.sleep(TICK)?;
+            cancel.sleep(TICK)?;
         }
     }
 }

@@ -23,17 +23,18 @@ use crate::engine::inventory::SweepError;
 use crate::event::Counter;
 use crate::live::pause::{PauseError, PreparedPause, is_up};
 use crate::live::pause_lock::{PauseLock, PauseLockError};
-use crate::live::views::{Sweep, Trace, View, sweep};
+use crate::live::views::{EngineObject, SweepScope, View, sweep};
 use crate::porter::export::{
-    Answered, Attempt, Broken, ExportError, export, export_verb, survey_broken,
+    BatchRejection, CollectResult, ExportError, SurveyedExport, export, export_verb,
+    survey_rejection,
 };
 use crate::store::record::{Phase, Record};
-use crate::store::sync_state::{Known, SyncStateError};
+use crate::store::sync_state::{SyncState, SyncStateError};
 use crate::store::{SessionDir, StoreError};
 
-/// Why a look at a session did not come to its end.
+/// Why a snapshot of a live session failed.
 #[derive(Debug, thiserror::Error)]
-pub enum LookError {
+pub enum LiveViewError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -72,15 +73,15 @@ pub enum LookError {
 /// How long others may look, or copy, before us.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A look at a live session. Dropping it ends the look and removes its container.
+/// A view of a live session. Dropping it ends the view and removes its container.
 #[derive(Debug)]
-#[must_use = "dropping it ends the look"]
-pub struct Viewer<'a> {
-    site: &'a SessionContext<'a>,
+#[must_use = "dropping it ends the view"]
+pub struct LiveView<'a> {
+    cx: &'a SessionContext<'a>,
     session: SessionDir,
     record: Record,
     baseline: Tree,
-    /// What was known after the last pause. A look without one never advances it: a write
+    /// What was known after the last pause. A snapshot without one never advances it: a write
     /// in the same tick of the clock would not show.
     known: VolumeState,
     /// What tells the stored baseline from any later one.
@@ -88,33 +89,33 @@ pub struct Viewer<'a> {
     quarantine: BlobStore,
     /// Bytes in it.
     fetched: u64,
-    /// What the last look came to.
-    last: Option<Result<Collection, Broken>>,
+    /// What the last snapshot came to.
+    last: Option<Result<Collection, BatchRejection>>,
     /// In this order: first the signal's guard, then what it would end.
     _guard: Guard,
-    desk: Desk,
+    container: ViewContainer,
 }
 
-/// The container and the folder of a look.
+/// The container and the folder of a view.
 #[derive(Debug)]
-struct Desk {
+struct ViewContainer {
     name: ContainerName,
-    container: Option<ContainerLease>,
+    lease: Option<ContainerLease>,
     view: View,
 }
 
-impl Drop for Desk {
+impl Drop for ViewContainer {
     fn drop(&mut self) {
         // The failure is told with those of all leases; the folder says what is left.
-        if let Some(container) = self.container.take()
-            && container.release().is_ok()
+        if let Some(lease) = self.lease.take()
+            && lease.release().is_ok()
         {
-            self.view.note(Trace::None);
+            self.view.note(EngineObject::None);
         }
     }
 }
 
-/// What a look came to.
+/// What a snapshot came to.
 #[derive(Debug)]
 pub enum LiveSnapshot {
     /// What the command has changed up to now.
@@ -129,39 +130,39 @@ pub enum LiveSnapshot {
 #[derive(Debug)]
 pub struct Seen {
     /// What the volume held; or the rule that a collection would break now.
-    pub found: Result<Collection, Broken>,
+    pub found: Result<Collection, BatchRejection>,
     /// How long the command stood still.
     pub paused: Duration,
 }
 
-impl<'a> Viewer<'a> {
-    /// Begins to look at a session whose command runs.
+impl<'a> LiveView<'a> {
+    /// Begins to view a session whose command runs.
     ///
     /// # Errors
     /// The engine's, the disk's, or damage to the session's files.
     pub fn open(
-        site: &'a SessionContext<'a>,
+        cx: &'a SessionContext<'a>,
         session: SessionDir,
         record: Record,
         image: &Pinned,
-    ) -> Result<Self, LookError> {
-        sweep(&*site.engine, &session, &record, Sweep::Dead)?;
+    ) -> Result<Self, LiveViewError> {
+        sweep(&*cx.engine, &session, &record, SweepScope::Dead)?;
         let stamp = stamp(&session)?;
-        let Known { baseline, volume } = Known::read(&session)?;
+        let SyncState { baseline, volume } = SyncState::read(&session)?;
         let mut view = View::create(&session)?;
         let quarantine = BlobStore::create(&view.quarantine())?;
         let name = view.container(&record);
-        let spec = site.viewer_spec(&record, image, name.clone())?;
-        view.note(Trace::Container);
-        let desk = Desk {
+        let spec = cx.viewer_spec(&record, image, name.clone())?;
+        view.note(EngineObject::Container);
+        let container = ViewContainer {
             name: name.clone(),
-            container: Some(ContainerLease::create(&site.engine, &spec)?),
+            lease: Some(ContainerLease::create(&cx.engine, &spec)?),
             view,
         };
-        let guard = site.doom(&name);
-        site.engine.start_container(&desk.name)?;
+        let guard = cx.kill_on_cancel(&name);
+        cx.engine.start_container(&container.name)?;
         Ok(Self {
-            site,
+            cx,
             session,
             record,
             baseline,
@@ -171,11 +172,11 @@ impl<'a> Viewer<'a> {
             fetched: 0,
             last: None,
             _guard: guard,
-            desk,
+            container,
         })
     }
 
-    /// Returns the record, as it was when the look began.
+    /// Returns the record, as it was when the view began.
     pub fn record(&self) -> &Record {
         &self.record
     }
@@ -195,7 +196,7 @@ impl<'a> Viewer<'a> {
     /// # Errors
     /// When it is gone.
     pub fn quarantine(&self) -> Result<BlobStore, BlobStoreError> {
-        BlobStore::open(&self.desk.view.quarantine())
+        BlobStore::open(&self.container.view.quarantine())
     }
 
     /// Opens the texts that were sent in, where they were kept.
@@ -205,10 +206,10 @@ impl<'a> Viewer<'a> {
 
     /// Forgets what was known once the workspace was sent in again: the baseline is another
     /// one then.
-    fn refresh(&mut self) -> Result<(), LookError> {
+    fn refresh(&mut self) -> Result<(), LiveViewError> {
         let stamp = stamp(&self.session)?;
         if stamp != self.stamp {
-            let Known { baseline, volume } = Known::read(&self.session)?;
+            let SyncState { baseline, volume } = SyncState::read(&self.session)?;
             (self.baseline, self.known, self.stamp) = (baseline, volume, stamp);
             self.last = None;
         }
@@ -220,9 +221,9 @@ impl<'a> Viewer<'a> {
     /// # Errors
     /// The engine's or the disk's, or an interruption. That the session ends meanwhile is
     /// none.
-    pub fn look(&mut self) -> Result<LiveSnapshot, LookError> {
-        let looked = self.try_look();
-        self.site.interrupt.check()?;
+    pub fn snapshot(&mut self) -> Result<LiveSnapshot, LiveViewError> {
+        let looked = self.try_snapshot();
+        self.cx.cancel.check()?;
         match looked {
             // The launcher removes us when it is done with the command.
             Err(_) if self.has_ended() => Ok(LiveSnapshot::Ended),
@@ -230,28 +231,28 @@ impl<'a> Viewer<'a> {
         }
     }
 
-    fn try_look(&mut self) -> Result<LiveSnapshot, LookError> {
+    fn try_snapshot(&mut self) -> Result<LiveSnapshot, LiveViewError> {
         self.refresh()?;
         if self.peek()? {
             return Ok(LiveSnapshot::Same);
         }
         let porter = self.exec()?;
-        let pausable = PreparedPause::new(self.site, &self.session, &self.record)?;
-        let turn = PauseLock::take(&self.session, PATIENCE, self.site.interrupt)?;
+        let prepared = PreparedPause::new(self.cx, &self.session, &self.record)?;
+        let pause_lock = PauseLock::take(&self.session, PATIENCE, self.cx.cancel)?;
         if self.has_ended() {
             return Ok(LiveSnapshot::Ended);
         }
         self.refresh()?;
-        let Some(paused) = pausable.begin(&turn)? else {
+        let Some(paused) = prepared.begin(&pause_lock)? else {
             return Ok(LiveSnapshot::Ended);
         };
-        let found = self.export(porter, |viewer, known, porter| {
-            viewer.known = known;
-            let fetched = viewer.fetch(&viewer.known.wanted(&viewer.baseline), porter)?;
-            Ok(fetched.map(|()| viewer.known.collect(&viewer.baseline)))
+        let found = self.export(porter, |live_view, known, porter| {
+            live_view.known = known;
+            let fetched = live_view.fetch(&live_view.known.wanted(&live_view.baseline), porter)?;
+            Ok(fetched.map(|()| live_view.known.collect(&live_view.baseline)))
         })?;
         let paused = paused.end()?;
-        drop(turn);
+        drop(pause_lock);
         if self.last.as_ref() == Some(&found) {
             return Ok(LiveSnapshot::Same);
         }
@@ -262,20 +263,20 @@ impl<'a> Viewer<'a> {
     /// Looks without a pause, and says whether all is as it was the last time. What it finds
     /// is fetched, so that less is left for the pause; none of it is shown, since files may
     /// have changed while it was looked at.
-    fn peek(&mut self) -> Result<bool, LookError> {
+    fn peek(&mut self) -> Result<bool, LiveViewError> {
         let porter = self.exec()?;
-        let peeked = self.export(porter, |viewer, known, porter| {
-            if known == viewer.known && matches!(viewer.last, Some(Ok(_))) {
+        let peeked = self.export(porter, |live_view, known, porter| {
+            if known == live_view.known && matches!(live_view.last, Some(Ok(_))) {
                 porter.end()?;
                 return Ok(Ok(true));
             }
             // What did arrive is in the quarantine under its digest.
-            let _unproven = viewer.fetch(&known.wanted(&viewer.baseline), porter)?;
+            let _unproven = live_view.fetch(&known.wanted(&live_view.baseline), porter)?;
             Ok(Ok(false))
         });
         match peeked {
             Ok(Ok(is_same)) => Ok(is_same),
-            Ok(Err(broken)) => Ok(self.last == Some(Err(broken))),
+            Ok(Err(rejection)) => Ok(self.last == Some(Err(rejection))),
             // Something changed under its eyes: only a pause will tell.
             Err(_) if !self.has_ended() => Ok(false),
             Err(error) => Err(error.into()),
@@ -286,22 +287,22 @@ impl<'a> Viewer<'a> {
     fn export<T>(
         &mut self,
         porter: Process,
-        go_on: impl FnOnce(&mut Self, VolumeState, Answered<'_>) -> Attempt<T>,
-    ) -> Attempt<T> {
-        let site = self.site;
-        let container = self.desk.name.clone();
-        export(site, &container, porter, |porter| {
+        go_on: impl FnOnce(&mut Self, VolumeState, SurveyedExport<'_>) -> CollectResult<T>,
+    ) -> CollectResult<T> {
+        let cx = self.cx;
+        let container = self.container.name.clone();
+        export(cx, &container, porter, |porter| {
             let request = (self.known).request(self.limits(), Writers::Paused, &self.baseline);
             let (survey, porter) = match porter.survey(&request)? {
                 Ok(said) => said,
-                Err(broken) => return Ok(Err(broken)),
+                Err(rejection) => return Ok(Err(rejection)),
             };
             let surveyed = self.known.clone().surveyed(survey, &self.baseline);
             match surveyed.and_then(PendingSurvey::whole) {
                 Ok(known) => go_on(self, known, porter),
                 Err(error) => {
                     porter.end()?;
-                    survey_broken(error)
+                    survey_rejection(error)
                 }
             }
         })
@@ -322,7 +323,7 @@ impl<'a> Viewer<'a> {
         let bytes = |files: &[Wanted]| files.iter().map(|file| file.identity.size).sum::<u64>();
         let mut wanted = missing(&self.quarantine)?;
         if self.fetched.saturating_add(bytes(&wanted)) > self.limits().total_bytes {
-            let path = self.desk.view.quarantine();
+            let path = self.container.view.quarantine();
             fs::remove_dir_all(&path).at(&path)?;
             self.quarantine = BlobStore::create(&path)?;
             self.fetched = 0;
@@ -332,7 +333,7 @@ impl<'a> Viewer<'a> {
     }
 
     /// Fetches what is missing.
-    fn fetch(&mut self, all: &[Wanted], porter: Answered<'_>) -> Attempt<()> {
+    fn fetch(&mut self, all: &[Wanted], porter: SurveyedExport<'_>) -> CollectResult<()> {
         let wanted = self.missing(all)?;
         self.fetched += wanted.iter().map(|file| file.identity.size).sum::<u64>();
         let counter = Counter::default();
@@ -345,7 +346,7 @@ impl<'a> Viewer<'a> {
     }
 
     fn exec(&self) -> Result<Process, EngineError> {
-        self.site.carry(&self.desk.name, export_verb())
+        self.cx.carry(&self.container.name, export_verb())
     }
 
     /// Whether the command has ended, or is being ended.
@@ -353,7 +354,7 @@ impl<'a> Viewer<'a> {
         if !matches!(self.session.record(), Ok(record) if record.phase == Phase::Running) {
             return true;
         }
-        matches!(is_up(&*self.site.engine, &self.record.agent()), Ok(false))
+        matches!(is_up(&*self.cx.engine, &self.record.agent()), Ok(false))
     }
 }
 

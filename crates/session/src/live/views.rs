@@ -25,13 +25,13 @@ use crate::store::{SessionDir, StoreError};
 pub(crate) struct View {
     id: String,
     path: PathBuf,
-    engine: Trace,
+    engine: EngineObject,
     _lock: File,
 }
 
 /// What the engine knows of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trace {
+pub(crate) enum EngineObject {
     /// Nothing.
     None,
     /// It has the container, or may have it.
@@ -43,7 +43,7 @@ const TRIES: usize = 50;
 
 /// Which views are to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sweep {
+pub enum SweepScope {
     /// Those whose process is gone.
     Dead,
     /// All: the volume is about to be read, or removed.
@@ -64,7 +64,7 @@ impl View {
                 return Ok(Self {
                     id,
                     path,
-                    engine: Trace::None,
+                    engine: EngineObject::None,
                     _lock: lock,
                 });
             }
@@ -80,8 +80,8 @@ impl View {
     }
 
     /// Notes what the engine knows of it.
-    pub(crate) fn note(&mut self, trace: Trace) {
-        self.engine = trace;
+    pub(crate) fn note(&mut self, object: EngineObject) {
+        self.engine = object;
     }
 
     /// Where what it fetches goes.
@@ -94,8 +94,8 @@ impl Drop for View {
     fn drop(&mut self) {
         // A sweep removes what is left of it, or the removal of the session does.
         drop(match self.engine {
-            Trace::None => fs::remove_dir_all(&self.path),
-            Trace::Container => fs::remove_dir_all(self.quarantine()),
+            EngineObject::None => fs::remove_dir_all(&self.path),
+            EngineObject::Container => fs::remove_dir_all(self.quarantine()),
         });
     }
 }
@@ -108,14 +108,14 @@ pub fn sweep(
     engine: &dyn Engine,
     session: &SessionDir,
     record: &Record,
-    which: Sweep,
+    which: SweepScope,
 ) -> Result<(), SweepError> {
     let mut doomed = Vec::new();
     for (id, path) in folders(session)? {
         match (which, lock(&path)?) {
             (_, FileLock::Taken(lock)) => doomed.push((id, path, Some(lock))),
-            (Sweep::All, FileLock::Held) => doomed.push((id, path, None)),
-            (Sweep::Dead, FileLock::Held) | (_, FileLock::Gone) => {}
+            (SweepScope::All, FileLock::Held) => doomed.push((id, path, None)),
+            (SweepScope::Dead, FileLock::Held) | (_, FileLock::Gone) => {}
         }
     }
     if doomed.is_empty() {

@@ -90,8 +90,8 @@ mod tests {
     #[test]
     fn net_23_it_speaks_by_itself_and_ends_with_its_launcher() {
         let (reader, writer) = io::pipe().unwrap();
-        let voice = GatewayChannel::start(Box::new(writer), BEAT);
-        voice.tell(&"word").unwrap();
+        let channel = GatewayChannel::start(Box::new(writer), BEAT);
+        channel.tell(&"word").unwrap();
         let mut reader = BufReader::new(reader);
         let mut line = String::new();
         reader.read_line(&mut line).unwrap();
@@ -99,22 +99,22 @@ mod tests {
         let mut beats = [0; 3];
         reader.read_exact(&mut beats).unwrap();
         assert_eq!(&beats, b"\n\n\n");
-        voice.end();
+        channel.end();
         let mut rest = String::new();
         reader.read_to_string(&mut rest).unwrap();
         assert_eq!(rest.trim(), "");
-        assert!(voice.tell(&"word").is_err());
+        assert!(channel.tell(&"word").is_err());
     }
 
     #[test]
     fn flt_02_an_input_without_a_reader_delays_nothing() {
         let (reader, writer) = io::pipe().unwrap();
-        let voice = GatewayChannel::start(Box::new(writer), BEAT);
+        let channel = GatewayChannel::start(Box::new(writer), BEAT);
         // More than a pipe holds, in a thread of its own, which never comes back.
         thread::scope(|scope| {
-            let telling = scope.spawn(|| voice.tell(&"x".repeat(1 << 20)));
+            let telling = scope.spawn(|| channel.tell(&"x".repeat(1 << 20)));
             // It ends though nothing was read yet.
-            voice.end();
+            channel.end();
             drop(reader);
             assert!(telling.join().unwrap().is_err());
         });

@@ -144,11 +144,11 @@ mod tests {
 
     #[test]
     fn flt_07_a_full_disk_loses_the_journal_and_not_the_numbers() {
-        let journal = DecisionLog::create(Path::new("/dev/full"), None).unwrap();
+        let log = DecisionLog::create(Path::new("/dev/full"), None).unwrap();
         for _ in 0..3 {
-            journal.note(&denied());
+            log.note(&denied());
         }
-        let (totals, end) = journal.end();
+        let (totals, end) = log.end();
         assert_eq!((totals.denied, totals.dropped), (3, 2));
         let JournalEnd::Failed(cause) = end else {
             panic!("{end:?}");
@@ -160,10 +160,10 @@ mod tests {
     fn what_does_not_fit_is_counted() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(JOURNAL);
-        let journal = DecisionLog::create(&path, None).unwrap();
-        journal.state.lock().unwrap().kept = CAP - 10;
-        journal.note(&denied());
-        let (totals, end) = journal.end();
+        let log = DecisionLog::create(&path, None).unwrap();
+        log.state.lock().unwrap().kept = CAP - 10;
+        log.note(&denied());
+        let (totals, end) = log.end();
         assert_eq!((totals.denied, totals.dropped), (1, 1));
         assert_eq!(end, JournalEnd::Complete);
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);

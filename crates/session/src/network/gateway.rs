@@ -15,7 +15,7 @@ use lazaret_runtime::{
 use lazaret_tree::PathError;
 
 use crate::context::SessionContext;
-use crate::lifecycle::verify::{VerifyError, prove};
+use crate::lifecycle::verify::{VerifyError, verify_controls};
 use crate::network::channel::GatewayChannel;
 use crate::network::decision_log::{DecisionLog, JournalEnd, Totals};
 use crate::network::plan::{Plan, SOCKETS};
@@ -62,8 +62,8 @@ const LONGEST_EVENT: u64 = 64 << 10;
 
 /// A gateway that listens, and the relay that leads to it. Dropping it closes everything.
 pub struct Gateway {
-    voice: GatewayChannel,
-    journal: Arc<DecisionLog>,
+    channel: GatewayChannel,
+    log: Arc<DecisionLog>,
     /// Set when its output has ended: nothing is open any more.
     ended: Arc<AtomicBool>,
     end: Mutex<Receiver<()>>,
@@ -88,16 +88,16 @@ impl Gateway {
     /// A control that is not in force: no key was sent then (P12). Or the engine's, or the
     /// porter's own words.
     pub fn open(
-        site: &SessionContext<'_>,
+        cx: &SessionContext<'_>,
         spec: &HardenedSpec,
         agent: &HardenedSpec,
         plan: &Plan,
         dir: &SessionDir,
     ) -> Result<Self, GatewayError> {
-        let engine = &*site.engine;
-        let journal = dir.file(crate::network::JOURNAL);
-        let journal = Arc::new(DecisionLog::create(&journal, plan.patterns.clone())?);
-        prove(engine, spec, site.events)?;
+        let engine = &*cx.engine;
+        let log = dir.file(crate::network::JOURNAL);
+        let log = Arc::new(DecisionLog::create(&log, plan.patterns.clone())?);
+        verify_controls(engine, spec, cx.events)?;
         let directory = SOCKETS.to_owned();
         let Process {
             stdin,
@@ -110,21 +110,21 @@ impl Gateway {
         let (tell, ready) = mpsc::channel();
         let (gone, end) = mpsc::channel();
         {
-            let (journal, ended) = (Arc::clone(&journal), Arc::clone(&ended));
+            let (log, ended) = (Arc::clone(&log), Arc::clone(&ended));
             // Not joined: an engine that never ends the stream must not hold the launcher.
             thread::spawn(move || {
-                follow(stdout, &journal, &tell);
+                follow(stdout, &log, &tell);
                 ended.store(true, Ordering::SeqCst);
                 drop(tell);
                 drop(gone);
             });
         }
         let complaints = StderrTail::of(stderr);
-        let voice = GatewayChannel::start(stdin, HEARTBEAT_INTERVAL);
-        let ordered = voice.tell(&plan.order);
-        let listens = await_ready(&ready, site.interrupt);
+        let channel = GatewayChannel::start(stdin, HEARTBEAT_INTERVAL);
+        let ordered = channel.tell(&plan.order);
+        let listens = await_ready(&ready, cx.cancel);
         if let Err(error) = listens {
-            voice.end();
+            channel.end();
             let words = complaints.within(LAST_WORDS).unwrap_or_default();
             return Err(GatewayError::NotReady {
                 verb: "gateway",
@@ -132,10 +132,10 @@ impl Gateway {
             });
         }
         ordered.map_err(GatewayError::NoOrder)?;
-        let relay = relay(site, agent, plan)?;
+        let relay = relay(cx, agent, plan)?;
         Ok(Self {
-            voice,
-            journal,
+            channel,
+            log,
             ended,
             end: Mutex::new(end),
             _relay: Mutex::new(relay),
@@ -153,16 +153,16 @@ impl Gateway {
     /// # Errors
     /// It is gone.
     pub fn change(&self, policy: Policy) -> io::Result<()> {
-        self.voice.tell(&ConfigUpdate::Policy(policy))
+        self.channel.tell(&ConfigUpdate::Policy(policy))
     }
 
     /// Closes everything, waits for its last words, and says what it decided.
     pub fn finish(&self) -> (Totals, JournalEnd) {
-        self.voice.end();
+        self.channel.end();
         let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         // It is over when the other side is dropped; else its container is removed anyway.
         let _over = end.recv_timeout(LAST_WORDS);
-        self.journal.end()
+        self.log.end()
     }
 }
 
@@ -173,7 +173,7 @@ fn run(engine: &dyn Engine, spec: &HardenedSpec, verb: &Verb) -> Result<Process,
 }
 
 /// Reads events until they end.
-fn follow(stdout: Box<dyn Read + Send>, journal: &DecisionLog, ready: &mpsc::Sender<()>) {
+fn follow(stdout: Box<dyn Read + Send>, log: &DecisionLog, ready: &mpsc::Sender<()>) {
     let mut reader = BufReader::new(stdout);
     let mut line = Vec::new();
     loop {
@@ -189,7 +189,7 @@ fn follow(stdout: Box<dyn Read + Send>, journal: &DecisionLog, ready: &mpsc::Sen
         let Ok(event) = serde_json::from_slice::<Event>(&line) else {
             continue;
         };
-        journal.note(&event);
+        log.note(&event);
         if matches!(event, Event::Ready { .. }) {
             let _given_up = ready.send(());
         }
@@ -198,7 +198,7 @@ fn follow(stdout: Box<dyn Read + Send>, journal: &DecisionLog, ready: &mpsc::Sen
 
 /// Starts the relay, and returns what keeps it alive.
 fn relay(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     agent: &HardenedSpec,
     plan: &Plan,
 ) -> Result<Box<dyn Write + Send>, GatewayError> {
@@ -208,7 +208,7 @@ fn relay(
         stdout,
         stderr,
         ..
-    } = run(&*site.engine, agent, &Verb::Relay { routes })?;
+    } = run(&*cx.engine, agent, &Verb::Relay { routes })?;
     let stdin = stdin.ok_or(GatewayError::NoStdin { verb: "relay" })?;
     let (tell, ready) = mpsc::channel();
     thread::spawn(move || {
@@ -222,7 +222,7 @@ fn relay(
         let _ended = io::copy(&mut lines, &mut io::sink());
     });
     let complaints = StderrTail::of(stderr);
-    if let Err(error) = await_ready(&ready, site.interrupt) {
+    if let Err(error) = await_ready(&ready, cx.cancel) {
         drop(stdin);
         let words = complaints.within(LAST_WORDS).unwrap_or_default();
         return Err(GatewayError::NotReady {

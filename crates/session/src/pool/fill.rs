@@ -9,10 +9,10 @@ use crate::context::SessionContext;
 use crate::engine::containers::{ContainerPlan, ContainerSpecs};
 use crate::engine::inventory::{Inventory, SweepError};
 use crate::engine::resources::{ResourceError, Resources, VolumePresence};
-use crate::pool::{Fingerprint, Held, PoolStore};
+use crate::pool::{Fingerprint, LockedSlot, PoolStore};
 use crate::store::StoreError;
 
-/// Why a place of the pool, or a next container, could not be made or removed.
+/// Why a slot of the pool, or a next container, could not be made or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
     /// The user wants an end.
@@ -54,64 +54,64 @@ pub struct Filled {
 /// # Errors
 /// The engine's, or the disk's; what was made until then stays.
 pub fn fill(
-    site: &SessionContext<'_>,
-    shelf: &PoolStore,
+    cx: &SessionContext<'_>,
+    pool: &PoolStore,
     plan: &ContainerPlan,
     count: u32,
 ) -> Result<Filled, PoolError> {
-    let fit = Fingerprint::of(site, plan);
+    let fit = Fingerprint::of(cx, plan);
     let mut filled = Filled::default();
-    for (tag, place) in shelf.ready()? {
-        if place.profile != plan.profile || place.engine != site.info.endpoint {
+    for (tag, slot) in pool.ready()? {
+        if slot.profile != plan.profile || slot.engine != cx.info.endpoint {
             continue;
         }
-        if place.fit == fit && filled.ready < count {
+        if slot.fit == fit && filled.ready < count {
             filled.ready += 1;
-        } else if let Some(held) = shelf.hold(&tag)? {
-            remove(site, held)?;
+        } else if let Some(locked) = pool.lock(&tag)? {
+            remove(cx, locked)?;
             filled.removed += 1;
         }
     }
     while filled.ready + filled.made < count {
-        site.interrupt.check()?;
-        make(site, shelf, plan, &fit)?;
+        cx.cancel.check()?;
+        make(cx, pool, plan, &fit)?;
         filled.made += 1;
     }
     Ok(filled)
 }
 
 fn make(
-    site: &SessionContext<'_>,
-    shelf: &PoolStore,
+    cx: &SessionContext<'_>,
+    pool: &PoolStore,
     plan: &ContainerPlan,
     fit: &Fingerprint,
 ) -> Result<(), PoolError> {
-    let held = shelf.begin(&plan.profile, &site.info.endpoint, fit.clone())?;
-    let mut resources = Resources::new(held.owner.clone(), VolumePresence::Missing);
-    let made = ContainerSpecs::of(site, &held.owner, plan)
+    let locked = pool.begin(&plan.profile, &cx.info.endpoint, fit.clone())?;
+    let mut resources = Resources::new(locked.owner.clone(), VolumePresence::Missing);
+    let made = ContainerSpecs::of(cx, &locked.owner, plan)
         .map_err(ResourceError::from)
-        .and_then(|specs| resources.make(site, &specs));
+        .and_then(|specs| resources.make(cx, &specs));
     match made {
         Ok(()) => {
             drop(resources.keep().map(ContainerLease::keep));
-            Ok(held.ready()?)
+            Ok(locked.ready()?)
         }
         Err(error) => {
             drop(resources);
-            held.forget()?;
+            locked.forget()?;
             Err(error.into())
         }
     }
 }
 
-/// Removes a place, and what it has in the engine first.
+/// Removes a slot, and what it has in the engine first.
 ///
 /// # Errors
-/// The engine's: the place is still there then.
-pub fn remove(site: &SessionContext<'_>, held: Held) -> Result<(), PoolError> {
-    Inventory::of_store(&*site.engine, &held.owner.store)?
-        .of(&held.owner)
+/// The engine's: the slot is still there then.
+pub fn remove(cx: &SessionContext<'_>, locked: LockedSlot) -> Result<(), PoolError> {
+    Inventory::of_store(&*cx.engine, &locked.owner.store)?
+        .of(&locked.owner)
         .unused()
-        .remove(&*site.engine)?;
-    Ok(held.forget()?)
+        .remove(&*cx.engine)?;
+    Ok(locked.forget()?)
 }

@@ -1,4 +1,4 @@
-//! `Fingerprint`: what a place was made from, in one word.
+//! `Fingerprint`: what a slot was made from, in one word.
 
 use std::fmt::Write as _;
 
@@ -17,11 +17,11 @@ use crate::network::aliases;
 pub struct Fingerprint(String);
 
 impl Fingerprint {
-    pub(crate) fn of(site: &SessionContext<'_>, plan: &ContainerPlan) -> Self {
+    pub(crate) fn of(cx: &SessionContext<'_>, plan: &ContainerPlan) -> Self {
         let mut text = String::new();
         let parts = [
             env!("CARGO_PKG_VERSION"),
-            site.info.endpoint.as_str(),
+            cx.info.endpoint.as_str(),
             plan.image.reference().as_str(),
             plan.porter.reference().as_str(),
         ];

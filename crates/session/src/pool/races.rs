@@ -1,51 +1,51 @@
-//! A sweep beside a run that takes a place, in every order of their steps.
+//! A sweep beside a run that takes a slot, in every order of their steps.
 
 use std::time::SystemTime;
 
 use lazaret_runtime::SessionId;
 
 use crate::engine::tags::KnownPrefixes;
-use crate::pool::{Fingerprint, Held, PlaceFile, PoolStore};
+use crate::pool::{Fingerprint, LockedSlot, PoolStore, SlotFile};
 use crate::store::record::{
     GateLimits, GitSelection, KeepVolume, NewRecord, Record, SelectionRecord,
 };
 use crate::store::{LockedSession, Store};
 
-/// A store with one place, a run that takes it, and a sweep that looks for what has no owner.
+/// A store with one slot, a run that takes it, and a sweep that looks for what has no owner.
 struct Race {
     _root: tempfile::TempDir,
     store: Store,
-    shelf: PoolStore,
+    pool: PoolStore,
     tag: SessionId,
     /// The run's.
-    held: Option<Held>,
+    locked: Option<LockedSlot>,
     session: Option<LockedSession>,
     /// The sweep's.
-    files: Vec<PlaceFile>,
+    files: Vec<SlotFile>,
     tags: KnownPrefixes,
 }
 
 /// Steps of a run: see `take`.
 const TAKING: usize = 4;
-/// Steps of a sweep: see `KnownPrefixes::of`. A place that is renamed between the two lists is in the
-/// list under two names.
+/// Steps of a sweep: see `KnownPrefixes::of`. A slot that is renamed between the two lists is in
+/// the list under two names.
 const SWEEPING: usize = 5;
 
 impl Race {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let store = Store::open(root.path()).unwrap();
-        let shelf = PoolStore::of(&store);
+        let pool = PoolStore::of(&store);
         let fit: Fingerprint = serde_json::from_str("\"fit\"").unwrap();
-        let held = shelf.begin("base", "engine", fit).unwrap();
-        let tag = held.owner.tag.clone();
-        held.ready().unwrap();
+        let locked = pool.begin("base", "engine", fit).unwrap();
+        let tag = locked.owner.tag.clone();
+        locked.ready().unwrap();
         Self {
             _root: root,
             store,
-            shelf,
+            pool,
             tag,
-            held: None,
+            locked: None,
             session: None,
             files: Vec::new(),
             tags: KnownPrefixes::none(),
@@ -54,14 +54,14 @@ impl Race {
 
     fn take(&mut self, step: usize) {
         match step {
-            0 => self.held = Some(self.shelf.hold(&self.tag).unwrap().unwrap()),
-            1 => self.held.as_mut().unwrap().take().unwrap(),
+            0 => self.locked = Some(self.pool.lock(&self.tag).unwrap().unwrap()),
+            1 => self.locked.as_mut().unwrap().take().unwrap(),
             2 => {
                 let mut record = record();
                 record.berth = Some(self.tag.clone());
                 self.session = Some(self.store.create(record).unwrap());
             }
-            _ => self.held.take().unwrap().forget().unwrap(),
+            _ => self.locked.take().unwrap().forget().unwrap(),
         }
     }
 
@@ -69,13 +69,13 @@ impl Race {
     fn sweep(&mut self, step: usize, sees: bool) {
         match step {
             0 | 1 if sees => {
-                self.files.extend(self.shelf.files().unwrap());
+                self.files.extend(self.pool.files().unwrap());
                 self.files.sort_unstable();
                 self.files.dedup();
             }
             2 | 3 if !self.files.is_empty() => {
                 let file = self.files.remove(0);
-                self.tags.add_place(&self.shelf, file).unwrap();
+                self.tags.add_slot(&self.pool, file).unwrap();
             }
             4 => self.tags.add_sessions(&self.store).unwrap(),
             _ => {}

@@ -1,4 +1,4 @@
-//! Makes a session out of a place.
+//! Makes a session out of a slot.
 
 use std::time::SystemTime;
 
@@ -9,51 +9,51 @@ use crate::engine::containers::ContainerPlan;
 use crate::event::Event;
 use crate::live::pause::is_up;
 use crate::pool::fill::remove;
-use crate::pool::{Fingerprint, Held, PoolError, PoolStore};
+use crate::pool::{Fingerprint, LockedSlot, PoolError, PoolStore};
 use crate::store::record::{NewRecord, Record};
 use crate::store::{LockedSession, Store};
 
-/// Takes a place that fits, if there is one, and makes a session of it. A place whose
+/// Takes a slot that fits, if there is one, and makes a session of it. A slot whose
 /// containers do not run any more, as after the machine was restarted, is removed instead.
 ///
 /// # Errors
 /// As [`Store::create`], or the disk's. What goes wrong with the engine only means that nothing
 /// was taken.
 pub(crate) fn take(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     store: &Store,
     new: &NewRecord,
     plan: &ContainerPlan,
 ) -> Result<Option<LockedSession>, PoolError> {
-    let shelf = PoolStore::of(store);
-    let fit = Fingerprint::of(site, plan);
-    for (tag, place) in shelf.ready()? {
-        if place.fit != fit {
+    let pool = PoolStore::of(store);
+    let fit = Fingerprint::of(cx, plan);
+    for (tag, slot) in pool.ready()? {
+        if slot.fit != fit {
             continue;
         }
-        let Some(mut held) = shelf.hold(&tag)? else {
+        let Some(mut locked) = pool.lock(&tag)? else {
             continue;
         };
-        match runs(site, &held, plan) {
+        match runs(cx, &locked, plan) {
             Ok(true) => {}
             Ok(false) => {
-                if let Err(error) = remove(site, held) {
-                    site.events.event(Event::PoolSlotStays(&error));
+                if let Err(error) = remove(cx, locked) {
+                    cx.events.event(Event::PoolSlotStays(&error));
                 }
                 continue;
             }
             Err(_) => continue,
         }
-        held.take()?;
+        locked.take()?;
         let mut record = Record::new(new.clone(), SystemTime::now());
         record.berth = Some(tag);
         match store.create(record) {
             Ok(session) => {
-                held.forget()?;
+                locked.forget()?;
                 return Ok(Some(session));
             }
             Err(error) => {
-                held.ready()?;
+                locked.ready()?;
                 return Err(error.into());
             }
         }
@@ -61,9 +61,13 @@ pub(crate) fn take(
     Ok(None)
 }
 
-/// Whether the containers of a place run, and are ours: a name alone says nothing (FLT-13).
-fn runs(site: &SessionContext<'_>, held: &Held, plan: &ContainerPlan) -> Result<bool, EngineError> {
-    let (engine, owner) = (&*site.engine, &held.owner);
+/// Whether the containers of a slot run, and are ours: a name alone says nothing (FLT-13).
+fn runs(
+    cx: &SessionContext<'_>,
+    locked: &LockedSlot,
+    plan: &ContainerPlan,
+) -> Result<bool, EngineError> {
+    let (engine, owner) = (&*cx.engine, &locked.owner);
     let Some(agent) = engine.container(&owner.agent())? else {
         return Ok(false);
     };

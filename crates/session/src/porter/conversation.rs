@@ -10,7 +10,7 @@ use lazaret_protocol::bootstrap;
 use lazaret_runtime::{ContainerName, EngineError, Process, ProcessControl};
 use lazaret_tree::escape;
 
-use crate::cancel::{Interrupt, Interrupted};
+use crate::cancel::{Cancel, Interrupted};
 use crate::context::SessionContext;
 use crate::engine::signal::SIGKILL;
 
@@ -83,18 +83,18 @@ pub(crate) struct PorterCall<'a> {
 /// # Errors
 /// The most specific cause: the porter's own if the stream broke.
 pub(crate) fn until_exit<T, E: ExchangeError>(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     call: PorterCall<'_>,
     process: Process,
     talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let mut lines = Lines::of(process, site, call.name)?;
+    let mut lines = Lines::of(process, cx, call.name)?;
     let complaints = StderrTail::of(lines.stderr);
     let talked = talk(&mut lines.said, &mut *lines.stdout);
     drop((lines.said, lines.stdout));
-    let ended = call.await_exit(site, &complaints);
+    let ended = call.await_exit(cx, &complaints);
     // After a signal, the interrupt is the cause to report.
-    site.interrupt.check().map_err(PorterError::from)?;
+    cx.cancel.check().map_err(PorterError::from)?;
     match talked {
         Ok(talked) => match lines.control.wait().map_err(PorterError::from)? {
             0 => Ok(talked),
@@ -109,14 +109,14 @@ pub(crate) fn until_exit<T, E: ExchangeError>(
 /// # Errors
 /// As [`until_exit`]; the process has ended then, or ends with its container.
 pub(crate) fn and_return<T, E: ExchangeError>(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     call: PorterCall<'_>,
     process: Process,
     talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, E>,
 ) -> Result<(T, Process), E> {
-    let mut lines = Lines::of(process, site, call.name)?;
+    let mut lines = Lines::of(process, cx, call.name)?;
     let talked = talk(&mut lines.said, &mut *lines.stdout);
-    site.interrupt.check().map_err(PorterError::from)?;
+    cx.cancel.check().map_err(PorterError::from)?;
     match talked {
         Ok(talked) => Ok((talked, lines.into_process())),
         Err(error) if !error.is_of_stream() => Err(error),
@@ -130,8 +130,8 @@ pub(crate) fn and_return<T, E: ExchangeError>(
                     .and_then(|()| lines.said.flush()),
             );
             drop((lines.said, lines.stdout));
-            let ended = call.await_exit(site, &complaints);
-            site.interrupt.check().map_err(PorterError::from)?;
+            let ended = call.await_exit(cx, &complaints);
+            cx.cancel.check().map_err(PorterError::from)?;
             Err(call.cause(error, &ended, &*lines.control))
         }
     }
@@ -146,14 +146,14 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn of(process: Process, site: &SessionContext<'a>, verb: &str) -> Result<Self, PorterError> {
+    fn of(process: Process, cx: &SessionContext<'a>, verb: &str) -> Result<Self, PorterError> {
         let stdin = process.stdin;
         let inner = stdin.ok_or_else(|| PorterError::NoStdin {
             verb: verb.to_owned(),
         })?;
-        let interrupt = site.interrupt;
+        let cancel = cx.cancel;
         Ok(Self {
-            said: Interruptible { inner, interrupt },
+            said: Interruptible { inner, cancel },
             stdout: process.stdout,
             stderr: process.stderr,
             control: process.control,
@@ -188,11 +188,11 @@ impl Ended {
 impl PorterCall<'_> {
     /// Waits until a porter has ended. One that waits for more ends when it hears that there
     /// is none, or is ended: closing one direction of a connection does not arrive reliably.
-    fn await_exit(&self, site: &SessionContext<'_>, complaints: &StderrTail) -> Ended {
+    fn await_exit(&self, cx: &SessionContext<'_>, complaints: &StderrTail) -> Ended {
         match complaints.within(LAST_WORDS) {
             Ok(words) => Ended::ByItself(words),
             Err(_) => {
-                drop(site.engine.signal_container(self.container, SIGKILL));
+                drop(cx.engine.signal_container(self.container, SIGKILL));
                 Ended::Killed(complaints.within(LAST_WORDS).unwrap_or_default())
             }
         }
@@ -218,12 +218,12 @@ impl PorterCall<'_> {
 /// Fails as soon as the user wants an end, so that a long copy needs no other check.
 struct Interruptible<'a, W> {
     inner: W,
-    interrupt: &'a Interrupt,
+    cancel: &'a Cancel,
 }
 
 impl<W: Write> Write for Interruptible<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.interrupt.check().map_err(io::Error::other)?;
+        self.cancel.check().map_err(io::Error::other)?;
         self.inner.write(bytes)
     }
 

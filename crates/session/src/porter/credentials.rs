@@ -1,5 +1,5 @@
 //! `CredentialLender`: the porter that puts lent files into the command's container, and what the
-//! command makes of them on its way to lazaret's own shelf.
+//! command makes of them on its way to lazaret's own cache.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufReader, Read, Write};
@@ -92,7 +92,7 @@ impl CredentialLender {
     /// # Errors
     /// The engine's, or the porter's own words.
     pub(crate) fn open(
-        site: &SessionContext<'_>,
+        cx: &SessionContext<'_>,
         agent: &HardenedSpec,
         lent: Arc<[CredentialFile]>,
         ledger: HandedOutFile,
@@ -103,7 +103,7 @@ impl CredentialLender {
         let home = AGENT_HOME.to_owned();
         let argv = agent.run_argv(&Verb::Lend { home }.to_command());
         let exec = ExecSpec::new(argv, Stdin::Piped);
-        let process = site.engine.exec(&agent.spec().name, &exec)?;
+        let process = cx.engine.exec(&agent.spec().name, &exec)?;
         let Process {
             stdin,
             stdout,
@@ -129,7 +129,7 @@ impl CredentialLender {
         }
         let complaints = StderrTail::of(stderr);
         let written = shared.hand_over(&mut *stdin);
-        if let Err(error) = await_ready(&ready, site.interrupt) {
+        if let Err(error) = await_ready(&ready, cx.cancel) {
             drop(stdin);
             let words = complaints.within(LAST_WORDS).unwrap_or_default();
             return Err(error.with_words(&words).into());

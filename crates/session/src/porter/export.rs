@@ -68,7 +68,7 @@ pub(crate) fn export_verb() -> Verb {
 
 /// The rule that a batch broke: a stable code, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub struct BatchRejection {
     /// The code.
     pub code: &'static FindingCode,
     /// The reason, raw.
@@ -76,7 +76,7 @@ pub struct Broken {
 }
 
 /// What came of a step: a batch that broke a rule is rejected, a failure can be tried again.
-pub(crate) type Attempt<T> = Result<Result<T, Broken>, ExportError>;
+pub(crate) type CollectResult<T> = Result<Result<T, BatchRejection>, ExportError>;
 
 /// Talks with a `porter export`. What comes of it counts only once the porter has ended well
 /// (FLT-03).
@@ -84,60 +84,63 @@ pub(crate) type Attempt<T> = Result<Result<T, Broken>, ExportError>;
 /// # Errors
 /// What the talk fails with, or how the porter ended.
 pub(crate) fn export<T>(
-    site: &SessionContext<'_>,
+    cx: &SessionContext<'_>,
     container: &ContainerName,
     porter: Process,
-    talk: impl FnOnce(Exporting<'_>) -> Attempt<T>,
-) -> Attempt<T> {
+    talk: impl FnOnce(ExportTalk<'_>) -> CollectResult<T>,
+) -> CollectResult<T> {
     let verb = PorterCall {
         name: "export",
         container,
     };
-    let mut broken = None;
-    let talked = until_exit(site, verb, porter, |said, answers| {
-        talk(Exporting {
+    let mut rejection = None;
+    let talked = until_exit(cx, verb, porter, |said, answers| {
+        talk(ExportTalk {
             said,
             answers,
-            broken: &mut broken,
+            rejection: &mut rejection,
         })
     });
     // However a porter ended that was listened to no longer.
-    broken.map_or(talked, |broken| Ok(Err(broken)))
+    rejection.map_or(talked, |rejection| Ok(Err(rejection)))
 }
 
 /// A porter that was not asked yet.
-pub(crate) struct Exporting<'a> {
+pub(crate) struct ExportTalk<'a> {
     said: ToPorter<'a>,
     answers: FromPorter<'a>,
     /// The rule that its survey broke while it was still said.
-    broken: &'a mut Option<Broken>,
+    rejection: &'a mut Option<BatchRejection>,
 }
 
 /// A porter that told what differs, and waits for a list.
-pub(crate) struct Answered<'a> {
+pub(crate) struct SurveyedExport<'a> {
     said: ToPorter<'a>,
     answers: FromPorter<'a>,
 }
 
-impl<'a> Exporting<'a> {
+impl<'a> ExportTalk<'a> {
     /// Asks what differs.
     ///
     /// # Errors
     /// When the survey does not arrive as a whole.
-    pub(crate) fn survey(self, request: &SurveyRequest) -> Attempt<(Survey, Answered<'a>)> {
+    pub(crate) fn survey(
+        self,
+        request: &SurveyRequest,
+    ) -> CollectResult<(Survey, SurveyedExport<'a>)> {
         let Self {
             said,
             answers,
-            broken,
+            rejection,
         } = self;
         request.write_to(said).map_err(PorterError::Stream)?;
         said.flush().map_err(PorterError::Stream)?;
         match Survey::read_from(answers, &request.limits) {
-            Ok(survey) => Ok(Ok((survey, Answered { said, answers }))),
+            Ok(survey) => Ok(Ok((survey, SurveyedExport { said, answers }))),
             Err(error) => {
-                let attempt = survey_broken(error);
+                let attempt = survey_rejection(error);
                 if let Ok(Err(rule)) = &attempt {
-                    *broken = Some(rule.clone());
+                    *rejection = Some(rule.clone());
                 }
                 attempt
             }
@@ -145,7 +148,7 @@ impl<'a> Exporting<'a> {
     }
 }
 
-impl Answered<'_> {
+impl SurveyedExport<'_> {
     /// Fetches the wanted contents. What arrives must be what the survey announced. Returns it,
     /// with the digests of what the survey had not read.
     ///
@@ -157,7 +160,7 @@ impl Answered<'_> {
         limits: StreamLimits,
         quarantine: &BlobStore,
         counter: &Counter,
-    ) -> Attempt<Tree> {
+    ) -> CollectResult<Tree> {
         let Self { said, answers } = self;
         write_wanted(wanted, said).map_err(PorterError::Stream)?;
         said.flush().map_err(PorterError::Stream)?;
@@ -176,14 +179,14 @@ impl Answered<'_> {
             // that ends is known once it has said all.
             Err(error) => {
                 drop(io::copy(&mut counted, &mut io::sink()));
-                return Ok(Err(Broken {
+                return Ok(Err(BatchRejection {
                     code: error.code(),
                     reason: error.to_string(),
                 }));
             }
         };
         counter.add_files(wanted.len() as u64);
-        let checked = verify_received(wanted, &unpacked.tree).map_err(mismatch);
+        let checked = verify_received(wanted, &unpacked.tree).map_err(not_as_surveyed);
         Ok(checked.map(|()| unpacked.tree))
     }
 
@@ -202,18 +205,18 @@ impl Answered<'_> {
 
 /// A survey that arrived and can't be believed breaks the batch; one that did not arrive
 /// is a failure of the way.
-pub(crate) fn survey_broken<T>(error: SurveyError) -> Attempt<T> {
+pub(crate) fn survey_rejection<T>(error: SurveyError) -> CollectResult<T> {
     match error {
         SurveyError::Wire(error) => Err(ExportError::Survey(error)),
-        error => Ok(Err(Broken {
+        error => Ok(Err(BatchRejection {
             code: error.code(),
             reason: error.to_string(),
         })),
     }
 }
 
-pub(crate) fn mismatch(error: SurveyMismatch) -> Broken {
-    Broken {
+pub(crate) fn not_as_surveyed(error: SurveyMismatch) -> BatchRejection {
+    BatchRejection {
         code: finding_code::STREAM_MISMATCH,
         reason: error.to_string(),
     }

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::cancel::{Interrupt, Interrupted};
+use crate::cancel::{Cancel, Interrupted};
 
 /// How long a porter may take until it is ready.
 const START: Duration = Duration::from_secs(60);
@@ -58,10 +58,10 @@ impl NotReady {
 }
 
 /// Waits for the word, which is something sent or the sender's end.
-pub(crate) fn await_ready(ready: &Receiver<()>, interrupt: &Interrupt) -> Result<(), NotReady> {
+pub(crate) fn await_ready(ready: &Receiver<()>, cancel: &Cancel) -> Result<(), NotReady> {
     let give_up = Instant::now() + START;
     loop {
-        interrupt.check()?;
+        cancel.check()?;
         match ready.recv_timeout(TICK) {
             Ok(()) => return Ok(()),
             Err(RecvTimeoutError::Timeout) if Instant::now() < give_up => {}

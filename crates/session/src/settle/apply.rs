@@ -26,10 +26,10 @@ pub(super) fn apply(
     let SettleContext {
         store,
         events,
-        interrupt,
+        cancel,
         ..
     } = context;
-    let _lock = lock_whole_workspace(store, case.contents.workspace(), events, interrupt)?;
+    let _lock = lock_whole_workspace(store, case.contents.workspace(), events, cancel)?;
     let number = session.dir().next_apply()?;
     let journal = session.dir().journal(number);
     let record = session.record();

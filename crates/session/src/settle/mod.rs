@@ -11,7 +11,7 @@ use lazaret_transfer::ApplyError;
 use lazaret_tree::PathError;
 
 use self::workspace_lock::WorkspaceLockError;
-use crate::cancel::Interrupt;
+use crate::cancel::Cancel;
 use crate::context::SessionContext;
 use crate::engine::inventory::Inventory;
 use crate::event::EventSink;
@@ -71,15 +71,15 @@ impl VolumeDisposal<'_> {
     /// Removes the volume of a session that does not keep it.
     fn carry_out(self, session: &LockedSession) -> Result<(), EngineError> {
         let record = session.record();
-        let Self::Remove(site) = self else {
+        let Self::Remove(cx) = self else {
             return Ok(());
         };
         if record.keep != KeepVolume::UntilSettled || !record.commits.is_empty() {
             return Ok(());
         }
-        site.chores.finish();
-        let all = Inventory::of_store(&*site.engine, &site.store_id)?.of(&record.owner());
-        all.surveyed(record).remove(&*site.engine)
+        cx.removals.finish();
+        let all = Inventory::of_store(&*cx.engine, &cx.store_id)?.of(&record.owner());
+        all.surveyed(record).remove(&*cx.engine)
     }
 }
 
@@ -93,7 +93,7 @@ pub struct SettleContext<'a> {
     /// Told that another launcher is waited for.
     pub events: &'a dyn EventSink,
     /// Ends the wait.
-    pub interrupt: &'a Interrupt,
+    pub cancel: &'a Cancel,
 }
 
 /// Carries a decision out.

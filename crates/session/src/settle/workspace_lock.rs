@@ -8,7 +8,7 @@ use lazaret_runtime::SessionId;
 use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::escape;
 
-use crate::cancel::{Interrupt, Interrupted};
+use crate::cancel::{Cancel, Interrupted};
 use crate::event::{Event, EventSink};
 use crate::store::unfinished::Unfinished;
 use crate::store::{Store, StoreError};
@@ -54,7 +54,7 @@ pub fn lock_workspace(
     store: &Store,
     workspace: &WorkspaceDir,
     events: &dyn EventSink,
-    interrupt: &Interrupt,
+    cancel: &Cancel,
 ) -> Result<File, WorkspaceLockError> {
     let give_up = Instant::now() + PATIENCE;
     let mut is_told = false;
@@ -69,7 +69,7 @@ pub fn lock_workspace(
         if Instant::now() >= give_up {
             return Err(WorkspaceLockError::Busy);
         }
-        interrupt.sleep(TICK)?;
+        cancel.sleep(TICK)?;
     }
 }
 
@@ -81,9 +81,9 @@ pub fn lock_whole_workspace(
     store: &Store,
     workspace: &WorkspaceDir,
     events: &dyn EventSink,
-    interrupt: &Interrupt,
+    cancel: &Cancel,
 ) -> Result<File, WorkspaceLockError> {
-    let lock = lock_workspace(store, workspace, events, interrupt)?;
+    let lock = lock_workspace(store, workspace, events, cancel)?;
     match store.unfinished_on(workspace)? {
         None => Ok(lock),
         Some((id, what)) => Err(WorkspaceLockError::HalfChanged {

@@ -62,20 +62,20 @@ impl LockedSession {
         self.save()
     }
 
-    /// As [`LockedSession::update`]; only a power cut finds the old record before `unsynced`
+    /// As [`LockedSession::update`]; only a power cut finds the old record before `deferred`
     /// is synced.
     ///
     /// # Errors
     /// When the disk refuses; the old record is still there then.
     pub(crate) fn update_soon(
         &mut self,
-        unsynced: &mut DeferredSync,
+        deferred: &mut DeferredSync,
         change: impl FnOnce(&mut Record),
     ) -> Result<(), StoreError> {
         change(&mut self.record);
         let bytes = self.bytes()?;
         let path = self.dir.file("session.json");
-        Ok(unsynced.put(&path, |out| out.write_all(&bytes))?)
+        Ok(deferred.put(&path, |out| out.write_all(&bytes))?)
     }
 
     /// Removes what the gate worked on, once it is settled; the record, the log and what

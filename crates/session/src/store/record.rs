@@ -126,7 +126,7 @@ pub struct Record {
     pub before: Option<Phase>,
     /// The network of its last command; `None` where it had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub egress: Option<Egress>,
+    pub egress: Option<NetworkSummary>,
     /// How far the command reaches. It is here before anything of the volume is root's.
     #[serde(default)]
     pub bounds: WriteScope,
@@ -174,7 +174,7 @@ impl WriteScope {
 /// The network of a command. Where there was one, the engine may hold a gateway's container
 /// and the volume with its sockets until the session is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Egress {
+pub struct NetworkSummary {
     /// Which public hosts were allowed.
     pub mode: lazaret_egress::Mode,
     /// What was decided; `None` until the command has ended.
@@ -261,7 +261,7 @@ pub struct NewRecord {
     /// How far the command reaches.
     pub bounds: WriteScope,
     /// Its network.
-    pub egress: Option<Egress>,
+    pub egress: Option<NetworkSummary>,
 }
 
 /// Converts what tells a directory from every other one into what a record stores.

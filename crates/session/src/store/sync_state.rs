@@ -52,14 +52,14 @@ pub enum Damage {
 
 /// Baseline and state of a volume, as they are on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct SyncState {
     /// What workspace and volume last had in common.
     pub baseline: Tree,
     /// What the volume held when it was seen last.
     pub volume: VolumeState,
 }
 
-impl Known {
+impl SyncState {
     /// Reads both.
     ///
     /// # Errors
@@ -83,17 +83,17 @@ impl Known {
     }
 
     /// Writes both, the baseline first: of a volume that is known too little, the next survey
-    /// tells more. Only a power cut finds it differently before `unsynced` is synced.
+    /// tells more. Only a power cut finds it differently before `deferred` is synced.
     ///
     /// # Errors
     /// The disk's.
     pub(crate) fn put(
         &self,
         dir: &SessionDir,
-        unsynced: &mut DeferredSync,
+        deferred: &mut DeferredSync,
     ) -> Result<(), PathError> {
-        unsynced.put(&dir.file("baseline"), |out| write_tree(&self.baseline, out))?;
-        unsynced.put(&dir.file("volume"), |out| self.volume.write_to(out))
+        deferred.put(&dir.file("baseline"), |out| write_tree(&self.baseline, out))?;
+        deferred.put(&dir.file("volume"), |out| self.volume.write_to(out))
     }
 
     /// Writes the baseline.
@@ -114,11 +114,11 @@ impl Known {
         path.try_exists().at(&path)
     }
 
-    /// Returns true if nothing is left to be [folded](Known::fold) into the baseline.
+    /// Returns true if nothing is left to be [absorbed](Self::absorb_pending) into the baseline.
     ///
     /// # Errors
     /// The disk's.
-    pub(crate) fn is_folded(dir: &SessionDir) -> Result<bool, SyncStateError> {
+    pub(crate) fn is_absorbed(dir: &SessionDir) -> Result<bool, SyncStateError> {
         let mut waiting = vec![dir.file("intent")];
         for apply in applies(dir)? {
             if apply.state == HistoryState::Applied {
@@ -138,7 +138,7 @@ impl Known {
     ///
     /// # Errors
     /// When a file can't be read, or the baseline not be written.
-    pub fn fold(mut self, dir: &SessionDir) -> Result<Self, SyncStateError> {
+    pub fn absorb_pending(mut self, dir: &SessionDir) -> Result<Self, SyncStateError> {
         let intent = dir.file("intent");
         let mut folded = Vec::new();
         if let Some(read) = read_intent(&intent)? {
@@ -166,17 +166,17 @@ impl Known {
 
 /// What was known of the volume when it was read, which is before it is needed.
 #[derive(Debug)]
-pub(crate) struct ReadAhead {
-    known: Known,
+pub(crate) struct PrefetchedState {
+    state: SyncState,
     /// Open, so that no other file gets their inodes.
     files: [(PathBuf, File); 2],
 }
 
-impl ReadAhead {
+impl PrefetchedState {
     /// Reads both.
     ///
     /// # Errors
-    /// As [`Known::read`].
+    /// As [`SyncState::read`].
     pub(crate) fn of(dir: &SessionDir) -> Result<Self, SyncStateError> {
         let open = |name| {
             let path = dir.file(name);
@@ -184,18 +184,18 @@ impl ReadAhead {
             Ok::<_, SyncStateError>((path, file))
         };
         let files = [open("baseline")?, open("volume")?];
-        let known = Known::read(dir)?;
-        Ok(Self { known, files })
+        let state = SyncState::read(dir)?;
+        Ok(Self { state, files })
     }
 
     /// Returns it if neither file was replaced since.
-    pub(crate) fn if_current(self) -> Option<Known> {
+    pub(crate) fn if_current(self) -> Option<SyncState> {
         let identity = |found: fs::Metadata| (found.dev(), found.ino());
         let is_same = |(path, file): &(PathBuf, File)| {
             let now = fs::metadata(path).map(identity);
             matches!((file.metadata().map(identity), now), (Ok(then), Ok(now)) if then == now)
         };
-        self.files.iter().all(is_same).then_some(self.known)
+        self.files.iter().all(is_same).then_some(self.state)
     }
 }
 
@@ -222,11 +222,11 @@ pub(crate) fn read_tips(dir: &SessionDir) -> Tips {
 pub(crate) fn add_tips(
     dir: &SessionDir,
     new: &Tips,
-    unsynced: &mut DeferredSync,
+    deferred: &mut DeferredSync,
 ) -> Result<(), PathError> {
     let mut tips = read_tips(dir);
     match tips.extend(new) {
-        true => unsynced.put(&dir.file("tips"), |out| tips.write_to(out)),
+        true => deferred.put(&dir.file("tips"), |out| tips.write_to(out)),
         false => Ok(()),
     }
 }
@@ -238,9 +238,9 @@ pub(crate) fn add_tips(
 pub(crate) fn put_intent(
     dir: &SessionDir,
     intent: &PendingUpdate,
-    unsynced: &mut DeferredSync,
+    deferred: &mut DeferredSync,
 ) -> Result<(), PathError> {
-    unsynced.put(&dir.file("intent"), |out| intent.write_to(out))
+    deferred.put(&dir.file("intent"), |out| intent.write_to(out))
 }
 
 /// The update has come to its end.
@@ -292,7 +292,7 @@ pub fn read_tree(path: &Path) -> Result<Tree, SyncStateError> {
 /// # Errors
 /// When it is missing or damaged.
 pub fn read_collection(dir: &SessionDir) -> Result<(Tree, Collection), SyncStateError> {
-    let Known { baseline, volume } = Known::read(dir)?;
+    let SyncState { baseline, volume } = SyncState::read(dir)?;
     let collection = volume.collect(&baseline);
     Ok((baseline, collection))
 }
@@ -314,29 +314,29 @@ mod tests {
     fn what_was_read_ahead_counts_until_either_file_is_replaced() {
         let root = tempfile::tempdir().unwrap();
         let dir = SessionDir::at(root.path());
-        assert!(ReadAhead::of(&dir).is_err());
-        let mut known = Known {
+        assert!(PrefetchedState::of(&dir).is_err());
+        let mut state = SyncState {
             baseline: Tree::new(),
             volume: VolumeState::default(),
         };
-        known.write_baseline(&dir).unwrap();
-        known.write_volume(&dir).unwrap();
-        let ahead = ReadAhead::of(&dir).unwrap();
-        assert_eq!(ahead.if_current(), Some(known.clone()));
+        state.write_baseline(&dir).unwrap();
+        state.write_volume(&dir).unwrap();
+        let ahead = PrefetchedState::of(&dir).unwrap();
+        assert_eq!(ahead.if_current(), Some(state.clone()));
 
-        let ahead = ReadAhead::of(&dir).unwrap();
-        known.write_volume(&dir).unwrap();
+        let ahead = PrefetchedState::of(&dir).unwrap();
+        state.write_volume(&dir).unwrap();
         assert_eq!(ahead.if_current(), None);
 
-        let ahead = ReadAhead::of(&dir).unwrap();
+        let ahead = PrefetchedState::of(&dir).unwrap();
         let path = RelPath::new("new").unwrap().to_owned();
-        known.baseline.insert(path, Entry::Dir);
+        state.baseline.insert(path, Entry::Dir);
         // Twice, so that a number that was free again would be taken again.
-        known.write_baseline(&dir).unwrap();
-        known.write_baseline(&dir).unwrap();
+        state.write_baseline(&dir).unwrap();
+        state.write_baseline(&dir).unwrap();
         assert_eq!(ahead.if_current(), None);
 
-        let ahead = ReadAhead::of(&dir).unwrap();
+        let ahead = PrefetchedState::of(&dir).unwrap();
         fs::remove_file(dir.file("baseline")).unwrap();
         assert_eq!(ahead.if_current(), None);
     }

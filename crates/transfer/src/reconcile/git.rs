@@ -8,11 +8,11 @@
 use lazaret_tree::{Entry, RelPath, Tree, is_git, is_git_state, is_git_state_path};
 
 use super::plan_builder::PlanBuilder;
-use super::{Sides, Stance, SyncConflictKind, replace};
+use super::{AgentChanges, Sides, SyncConflictKind, replace};
 use crate::VolumeState;
 
 /// Decides the repository at the root.
-pub(super) fn decide(sides: Sides<'_>, stance: Stance, builder: &mut PlanBuilder) {
+pub(super) fn decide(sides: Sides<'_>, agent_changes: AgentChanges, builder: &mut PlanBuilder) {
     let Sides {
         baseline,
         host,
@@ -22,7 +22,7 @@ pub(super) fn decide(sides: Sides<'_>, stance: Stance, builder: &mut PlanBuilder
         return;
     };
     let same = |one: &Tree, other: &Tree| one.below(git).eq(other.below(git));
-    if stance == Stance::Keep {
+    if agent_changes == AgentChanges::Keep {
         if same(host, baseline) {
             return;
         }

@@ -1,4 +1,4 @@
-//! [`Stance::Keep`](super::Stance::Keep), outside of `.git`.
+//! [`AgentChanges::Keep`](super::AgentChanges::Keep), outside of `.git`.
 
 use lazaret_tree::{Change, Entry, RelPath, diff, is_git};
 

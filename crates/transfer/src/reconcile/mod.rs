@@ -3,7 +3,7 @@
 //! B is the baseline, H the host, V the volume; an entry is equal to another when type,
 //! mode, contents and link target are.
 //!
-//! | | under [`Stance::Keep`] |
+//! | | under [`AgentChanges::Keep`] |
 //! |---|---|
 //! | H = B | nothing: what the agent changed is the agent's |
 //! | H ≠ B, V = B | H is sent, or removed |
@@ -33,12 +33,12 @@ use scope::SyncScope;
 
 /// What becomes of the agent's changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stance {
+pub enum AgentChanges {
     /// They stay, whatever the host did.
     Keep,
     /// They were discarded: whatever takes part becomes as it is on the host. Caches stay,
     /// and so does what the host leaves out.
-    Reset,
+    Discard,
 }
 
 /// Why a change of the host does not go in.
@@ -78,7 +78,12 @@ pub struct SyncPlan {
 }
 
 /// Decides what an update does. No other process may change the volume meanwhile.
-pub fn reconcile(baseline: &Tree, host: &Walked, volume: &VolumeState, stance: Stance) -> SyncPlan {
+pub fn reconcile(
+    baseline: &Tree,
+    host: &Walked,
+    volume: &VolumeState,
+    agent_changes: AgentChanges,
+) -> SyncPlan {
     let scope = SyncScope::of(&host.skipped);
     let sides = Sides {
         baseline,
@@ -86,16 +91,16 @@ pub fn reconcile(baseline: &Tree, host: &Walked, volume: &VolumeState, stance: S
         volume,
     };
     let mut builder = PlanBuilder::default();
-    match stance {
-        Stance::Keep => keep::decide(sides, &scope, &mut builder),
-        Stance::Reset => replace::decide(
+    match agent_changes {
+        AgentChanges::Keep => keep::decide(sides, &scope, &mut builder),
+        AgentChanges::Discard => replace::decide(
             sides,
             &|path| scope.has(path) && !is_git(path),
             &mut builder,
         ),
     }
     if scope.has_git() {
-        git::decide(sides, stance, &mut builder);
+        git::decide(sides, agent_changes, &mut builder);
     }
     builder.finish()
 }

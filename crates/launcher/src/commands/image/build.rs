@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
     let detected = app.engine()?;
     let mut built = Vec::new();
     for name in &names {
-        app.interrupt.check()?;
+        app.cancel.check()?;
         let image = with_builder(app, &images, &detected, |builder, on_event| {
             match args.locks {
                 Some(_) => builder.ensure_layers(name, on_event),

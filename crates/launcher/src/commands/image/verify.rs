@@ -23,7 +23,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
     let detected = app.engine()?;
     let mut done = Vec::new();
     for name in &args.names {
-        app.interrupt.check()?;
+        app.cancel.check()?;
         let verified = with_builder(app, &images, &detected, |builder, on_event| {
             builder.verify(name, on_event)
         })?;

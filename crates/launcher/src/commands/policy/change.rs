@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args, way: Way, app: &App) -> Result<ExitCode, Failure>
                  gateway is gone"
             )));
         }
-        app.interrupt.sleep(TICK)?;
+        app.cancel.sleep(TICK)?;
     }
     app.ui.status(&format!("{session}: {rule} is {word}"));
     if way == Way::Allow {
@@ -137,7 +137,7 @@ fn turn(dir: &SessionDir, app: &App) -> Result<std::fs::File, Failure> {
             let text = "another lazaret changes the rules of this session";
             return Err(Failure::message(FailureKind::Refused, text));
         }
-        app.interrupt.sleep(TICK)?;
+        app.cancel.sleep(TICK)?;
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
         if !goes_on {
             return Ok(ExitCode::SUCCESS);
         }
-        app.interrupt.sleep(TICK)?;
+        app.cancel.sleep(TICK)?;
     }
 }
 

@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session_access::site;
+use crate::session_access::cx;
 use crate::ui::{OutputFormat, count};
-use lazaret_session::pool::{NextContainer, PoolSizes, PoolStore, drop_spare, remove};
+use lazaret_session::pool::{NextContainer, PoolSizes, PoolStore, drop_next_container, remove};
 use lazaret_session::store::Store;
 
 /// What is to go.
@@ -32,28 +32,29 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
             targets.forget(&profile)?;
         }
     }
-    let shelf = PoolStore::of(&store);
+    let pool = PoolStore::of(&store);
     let mut removed: u64 = 0;
-    for (tag, place) in shelf.ready()? {
-        if !is_meant(&place.profile) {
+    for (tag, slot) in pool.ready()? {
+        if !is_meant(&slot.profile) {
             continue;
         }
-        app.interrupt.check()?;
-        if let Some(held) = shelf.hold(&tag)? {
-            let detected = app.engine_at(&place.engine, format!("place {tag}"))?;
-            if detected.info.endpoint != place.engine {
+        app.cancel.check()?;
+        if let Some(locked) = pool.lock(&tag)? {
+            let detected = app.engine_at(&slot.engine, format!("place {tag}"))?;
+            if detected.info.endpoint != slot.engine {
                 // Another one was named: what is not there can't be removed there.
                 continue;
             }
-            remove(&site(app, &store, detected), held)?;
+            remove(&cx(app, &store, detected), locked)?;
             removed += 1;
         }
     }
     for dir in store.list()? {
-        if !NextContainer::of(&dir).is_some_and(|spare| is_meant(&spare.profile)) {
+        if !NextContainer::of(&dir).is_some_and(|next_container| is_meant(&next_container.profile))
+        {
             continue;
         }
-        app.interrupt.check()?;
+        app.cancel.check()?;
         // Skip a session in use: its launcher takes the spare, or reads the new target after it
         // has made one.
         if let Ok(session) = store.lock(dir.id()) {
@@ -61,7 +62,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
             if detected.info.endpoint != session.record().engine {
                 continue;
             }
-            removed += u64::from(drop_spare(&*detected.engine, &session)?);
+            removed += u64::from(drop_next_container(&*detected.engine, &session)?);
         }
     }
     match app.ui.format() {

@@ -10,7 +10,7 @@ use crate::profile;
 use crate::resolve::network;
 use crate::resolve::run_spec::limits;
 use crate::resolve::user_network::UserNetwork;
-use crate::session_access::site;
+use crate::session_access::cx;
 use crate::ui::{OutputFormat, count};
 use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::pool::{Filled, PoolSizes, PoolStore, fill};
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
     let detected = app.engine()?;
     let images = image::ensure_both(app, &detected, [&profile.image, "porter"])?;
     let [image, porter] = images.map(|image| image.pinned);
-    let site = site(app, &store, detected);
+    let cx = cx(app, &store, detected);
     let plan = ContainerPlan {
         limits: limits(&profile),
         policy: network::policy(&profile, &user),
@@ -55,8 +55,8 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
         (None, before) => before,
     };
     targets.set(&plan.profile, wanted)?;
-    let done = site.step("fill the pool", |_| {
-        fill(&site, &PoolStore::of(&store), &plan, wanted)
+    let done = cx.phase("fill the pool", |_| {
+        fill(&cx, &PoolStore::of(&store), &plan, wanted)
     })?;
     let Filled {
         ready,

@@ -22,11 +22,11 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         Some(store) => store.list()?,
         None => Vec::new(),
     };
-    let spares = sessions.iter().filter_map(|dir| {
-        let spare = NextContainer::of(dir)?;
-        Some((dir.id(), spare))
+    let next_containers = sessions.iter().filter_map(|dir| {
+        let next_container = NextContainer::of(dir)?;
+        Some((dir.id(), next_container))
     });
-    let spares: Vec<_> = spares.collect();
+    let next_containers: Vec<_> = next_containers.collect();
     let ui = &app.ui;
     if ui.format() == OutputFormat::Json {
         let targets: serde_json::Map<_, _> = targets
@@ -35,23 +35,23 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
             .collect();
         let places: Vec<_> = places
             .iter()
-            .map(|(tag, place)| {
+            .map(|(tag, slot)| {
                 json!({
                     "place": tag.as_str(),
-                    "profile": place.profile,
-                    "engine": place.engine,
-                    "created": place.created,
+                    "profile": slot.profile,
+                    "engine": slot.engine,
+                    "created": slot.created,
                 })
             })
             .collect();
-        let sessions: Vec<_> = spares
+        let sessions: Vec<_> = next_containers
             .iter()
-            .map(|(session, spare)| {
+            .map(|(session, next_container)| {
                 json!({
                     "session": session.as_str(),
-                    "profile": spare.profile,
-                    "engine": spare.engine,
-                    "created": spare.created,
+                    "profile": next_container.profile,
+                    "engine": next_container.engine,
+                    "created": next_container.created,
                 })
             })
             .collect();
@@ -59,7 +59,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     for (profile, count) in &targets {
-        let ready = (places.iter()).filter(|(_, place)| place.profile == *profile);
+        let ready = (places.iter()).filter(|(_, slot)| slot.profile == *profile);
         ui.status(&format!(
             "{}: {} of {count} ready",
             escape(profile.as_bytes()),
@@ -67,17 +67,17 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         ));
     }
     let rows: Vec<Row<'_>> = (places.iter())
-        .map(|(tag, place)| Row {
-            place: format!("{tag}"),
-            profile: &place.profile,
-            created: place.created,
-            engine: &place.engine,
+        .map(|(tag, slot)| Row {
+            slot: format!("{tag}"),
+            profile: &slot.profile,
+            created: slot.created,
+            engine: &slot.engine,
         })
-        .chain(spares.iter().map(|(session, spare)| Row {
-            place: format!("of {session}"),
-            profile: &spare.profile,
-            created: spare.created,
-            engine: &spare.engine,
+        .chain(next_containers.iter().map(|(session, next_container)| Row {
+            slot: format!("of {session}"),
+            profile: &next_container.profile,
+            created: next_container.created,
+            engine: &next_container.engine,
         }))
         .collect();
     if rows.is_empty() {
@@ -90,8 +90,8 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
 
 /// A container that waits.
 struct Row<'a> {
-    /// A place, or the session whose next container it is.
-    place: String,
+    /// A slot, or the session whose next container it is.
+    slot: String,
     profile: &'a str,
     created: u64,
     engine: &'a str,
@@ -102,7 +102,7 @@ fn print(rows: &[Row<'_>], ui: &Ui) {
         let widest = rows.iter().map(get).max();
         widest.unwrap_or(0).max(least)
     };
-    let places = width(|row| row.place.len(), 17);
+    let places = width(|row| row.slot.len(), 17);
     let profiles = width(|row| row.profile.len(), 7);
     let heading = format!(
         "{:<places$}  {:<profiles$}  {:>8}  ENGINE",
@@ -117,7 +117,7 @@ fn print(rows: &[Row<'_>], ui: &Ui) {
             .map_or_else(|_| "-".to_owned(), elapsed);
         ui.result(&format!(
             "{:<places$}  {:<profiles$}  {age:>8}  {}",
-            row.place,
+            row.slot,
             escape(row.profile.as_bytes()),
             escape(row.engine.as_bytes())
         ));

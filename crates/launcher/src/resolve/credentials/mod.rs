@@ -29,8 +29,8 @@ use crate::resolve::secrets;
 
 /// Takes every file of a profile, before anything is made or copied.
 ///
-/// The user's own wins if it is not what it was when the one on the shelf was lent: then they
-/// have logged in again. Otherwise the one on the shelf is newer.
+/// The user's own wins if it is not what it was when the one in the cache was lent: then they
+/// have logged in again. Otherwise the one in the cache is newer.
 ///
 /// # Errors
 /// Says which one can't be had, and why. Nothing of it is in the message.

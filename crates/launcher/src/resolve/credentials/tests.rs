@@ -68,8 +68,8 @@ impl World {
     }
 
     fn renewed(&self) -> PathBuf {
-        let shelf = self.take().expect("it can be lent").cache;
-        shelf.folder().join("renewed")
+        let cache = self.take().expect("it can be lent").cache;
+        cache.folder().join("renewed")
     }
 }
 
@@ -127,15 +127,15 @@ fn what_is_kept_is_the_users_alone() {
 fn what_is_cut_or_too_large_on_the_shelf_is_not_lent() {
     let world = World::new();
     world.log_in(FIRST);
-    let shelf = world.take().unwrap().cache;
-    shelf.keep(SECOND.as_bytes()).unwrap();
+    let cache = world.take().unwrap().cache;
+    cache.keep(SECOND.as_bytes()).unwrap();
     let renewed = world.renewed();
     let whole = fs::read(&renewed).unwrap();
     for cut in [0, 10, 60, whole.len() - SECOND.len()] {
         fs::write(&renewed, &whole[..cut]).unwrap();
         world.is_lent(FIRST);
     }
-    shelf.keep(&vec![b'x'; MAX_CREDENTIAL_BYTES + 1]).unwrap();
+    cache.keep(&vec![b'x'; MAX_CREDENTIAL_BYTES + 1]).unwrap();
     world.is_lent(FIRST);
 }
 

@@ -10,7 +10,7 @@ use lazaret_tree::{AtPath as _, PathError, RelPath};
 
 use super::program::{Ended, Program};
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 /// The repository, and the directory in which what is made for the copy lies.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct BorrowedRepository<'a> {
     index: Option<PathBuf>,
     pub(super) repository: &'a Repository,
     program: &'a Program,
-    interrupt: &'a Interrupt,
+    cancel: &'a Cancel,
 }
 
 /// Where refs are looked up.
@@ -37,7 +37,7 @@ impl<'a> BorrowedRepository<'a> {
         dir: &Path,
         repository: &'a Repository,
         program: &'a Program,
-        interrupt: &'a Interrupt,
+        cancel: &'a Cancel,
     ) -> Result<Self, Failure> {
         let own = repository.own();
         let index = own.path().join("index");
@@ -46,7 +46,7 @@ impl<'a> BorrowedRepository<'a> {
             index: is_file(&index).then_some(index),
             repository,
             program,
-            interrupt,
+            cancel,
         };
         for part in ["objects/info", "objects/pack", "borrowed/pack", "made"] {
             let path = dir.join(part);
@@ -87,7 +87,7 @@ impl<'a> BorrowedRepository<'a> {
     pub(super) fn git(&self, arguments: &[&str], stdin: &str) -> Result<Ended, Failure> {
         let index = self.index.as_deref();
         self.program
-            .run(&self.dir, index, arguments, stdin, self.interrupt)
+            .run(&self.dir, index, arguments, stdin, self.cancel)
     }
 
     /// Returns the branch that `HEAD` names, unless it is detached.

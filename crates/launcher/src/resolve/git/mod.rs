@@ -25,7 +25,7 @@ use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use borrowed_repository::BorrowedRepository;
 pub use environment::variables;
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 use program::Program;
 pub(crate) use temp_repository::PREFIX as TEMP_REPOSITORY;
 use temp_repository::TempRepository;
@@ -49,7 +49,7 @@ pub fn make(
     workspace: &WorkspaceDir,
     selector: &FileSelector,
     env: &Environment,
-    interrupt: &Interrupt,
+    cancel: &Cancel,
 ) -> Result<PreparedHistory, Failure> {
     let nothing = || PreparedHistory {
         selector: selector.clone(),
@@ -82,7 +82,7 @@ pub fn make(
     let mut made: BTreeMap<RelPathBuf, WorkspaceDir> = BTreeMap::new();
     for (index, (at, repository)) in needed.into_iter().enumerate() {
         let dir = temp.path().join(index.to_string());
-        let borrowed = BorrowedRepository::build(&dir, repository, &program, interrupt)?;
+        let borrowed = BorrowedRepository::build(&dir, repository, &program, cancel)?;
         let done = match selector.git() {
             GitMode::Shallow => shallow::make(&borrowed),
             GitMode::Full | GitMode::None => refs::make(&borrowed),

@@ -10,7 +10,7 @@ use lazaret_tree::escape;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 /// How often the launcher checks for an interrupt while git runs.
 const TICK: Duration = Duration::from_millis(50);
@@ -64,7 +64,7 @@ impl Program {
         index: Option<&Path>,
         arguments: &[&str],
         stdin: &str,
-        interrupt: &Interrupt,
+        cancel: &Cancel,
     ) -> Result<Ended, Failure> {
         let mut environment: Vec<(OsString, OsString)> = [
             ("PATH", "/usr/bin:/bin"),
@@ -105,7 +105,7 @@ impl Program {
                     stderr: output.stderr.clone(),
                 });
             }
-            if let Err(interrupted) = interrupt.check() {
+            if let Err(interrupted) = cancel.check() {
                 // What it has written lies in a directory that is removed.
                 drop(running.kill());
                 return Err(interrupted.into());

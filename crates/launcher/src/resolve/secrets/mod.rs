@@ -16,7 +16,7 @@ use lazaret_egress::Secret;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::profile::{SecretRule, SecretSource};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 use source::SecretContext;
 
 pub(crate) use file::read as read_file;
@@ -37,11 +37,11 @@ pub struct Resolved<'a> {
 pub fn resolve<'a>(
     rules: &'a [SecretRule],
     env: &Environment,
-    interrupt: &Interrupt,
+    cancel: &Cancel,
 ) -> Result<Vec<Resolved<'a>>, Failure> {
     let reach = SecretContext {
         env,
-        interrupt,
+        cancel,
         patience: source::PATIENCE,
     };
     let mut resolved: Vec<(usize, Resolved<'a>)> = Vec::new();

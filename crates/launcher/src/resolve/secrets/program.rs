@@ -92,7 +92,7 @@ fn run(argv: &[String], reach: SecretContext<'_>) -> Result<Zeroizing<Vec<u8>>, 
         if let Some(output) = ended {
             break output.status;
         }
-        let interrupted = reach.interrupt.check();
+        let interrupted = reach.cancel.check();
         if interrupted.is_err() || Instant::now() > deadline {
             // Gone already, or not ours to end: nothing of it is used either way.
             drop(running.kill());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 /// The most bytes that a source may give. Keys have tens, tokens a few thousand.
 pub(super) const LARGEST_SECRET: usize = 64 * 1024;
@@ -18,7 +18,7 @@ pub(super) struct SecretContext<'a> {
     /// Variables, the home, the search path.
     pub(super) env: &'a Environment,
     /// Ends a program that is waited for.
-    pub(super) interrupt: &'a Interrupt,
+    pub(super) cancel: &'a Cancel,
     /// How long a program may take; [`PATIENCE`].
     pub(super) patience: Duration,
 }

@@ -13,13 +13,13 @@ use super::take::{is_at_hand, take};
 use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::failure::{Failure, FailureKind};
 use crate::profile::SecretSource;
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 const KEY: &str = "sk-canary-0123456789";
 
 struct World {
     home: tempfile::TempDir,
-    interrupt: Interrupt,
+    cancel: Cancel,
     patience: Duration,
 }
 
@@ -29,7 +29,7 @@ impl World {
         fs::create_dir(home.path().join("bin")).expect("it is writable");
         Self {
             home,
-            interrupt: Interrupt::new(),
+            cancel: Cancel::new(),
             patience: Duration::from_secs(120),
         }
     }
@@ -69,7 +69,7 @@ impl World {
         let env = Environment::new(variables, streams, None, uid, "/".into());
         let reach = SecretContext {
             env: &env,
-            interrupt: &self.interrupt,
+            cancel: &self.cancel,
             patience: self.patience,
         };
         take("THE_KEY", from, reach)
@@ -188,12 +188,12 @@ fn an_interrupt_ends_the_wait() {
     let world = World::new();
     let hangs = world.home.path().join("hangs");
     world.program("hangs", &format!(": > {}; exec sleep 600", hangs.display()));
-    let interrupt = world.interrupt.clone();
+    let cancel = world.cancel.clone();
     let raiser = thread::spawn(move || {
         while !hangs.exists() {
             thread::sleep(Duration::from_millis(1));
         }
-        interrupt.raise();
+        cancel.raise();
     });
     let failure = world.resolve(&command(["hangs"]));
     let failure = failure.expect_err("it was interrupted");

@@ -23,7 +23,7 @@ use rustix::termios::{OptionalActions, QueueSelector, tcflush, tcgetattr, tcgetw
 
 use super::RawMode;
 use crate::ui::{Output, Ui, UiWriter};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 type Backend = CrosstermBackend<BufWriter<UiWriter>>;
 
@@ -33,7 +33,7 @@ pub struct ReviewConsole {
     writer: UiWriter,
     raw_mode: RawMode,
     palette: Palette,
-    interrupt: Interrupt,
+    cancel: Cancel,
 }
 
 impl std::fmt::Debug for ReviewConsole {
@@ -47,7 +47,7 @@ impl ReviewConsole {
     ///
     /// # Errors
     /// When stdin is no terminal, or refuses.
-    pub fn open(ui: &Ui, palette: Palette, interrupt: Interrupt) -> io::Result<Self> {
+    pub fn open(ui: &Ui, palette: Palette, cancel: Cancel) -> io::Result<Self> {
         // NO_COLOR was looked at where the palette was chosen; a flag may have overruled it.
         force_color_output(true);
         let mut reset = Vec::new();
@@ -66,7 +66,7 @@ impl ReviewConsole {
             writer,
             raw_mode,
             palette,
-            interrupt,
+            cancel,
         };
         screen.enter()?;
         Ok(screen)
@@ -124,7 +124,7 @@ impl Console for ReviewConsole {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.interrupt.check().is_err()
+        self.cancel.check().is_err()
     }
 
     fn read(&mut self, bytes: &mut Vec<u8>) -> Input {

@@ -11,7 +11,7 @@ use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::ui::{
     ColorChoice, NoAnswer, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
 };
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 
 use super::desk::Desk;
 
@@ -59,7 +59,7 @@ fn talk(desk: &Desk, consent: Consent, typed: &str, streams: StreamKind) -> Talk
     };
     let ui = Ui::new(streams, options, &env);
     let case = desk.case();
-    let decision = decide(&case, &Choices::all(), consent, &ui, &Interrupt::new()).unwrap();
+    let decision = decide(&case, &Choices::all(), consent, &ui, &Cancel::new()).unwrap();
     let said = String::from_utf8(memory.0.lock().unwrap().clone()).unwrap();
     // The answers were typed: the terminal would have shown them, with their ends of lines.
     let said = said

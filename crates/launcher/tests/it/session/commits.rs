@@ -305,11 +305,11 @@ fn git_26_files_are_applied_and_commits_wait() {
     assert!(!world.left().is_empty());
     // Only a discard does.
     let mut session = world.lock().unwrap();
-    let site = world.site();
+    let cx = world.cx();
     finish(
         &mut session,
         Outcome::Discarded,
-        VolumeDisposal::Remove(&site),
+        VolumeDisposal::Remove(&cx),
         &world.ui,
     )
     .unwrap();

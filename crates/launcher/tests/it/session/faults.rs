@@ -8,7 +8,7 @@ use std::thread;
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_runtime::fake::{ExecOutcome, Verb};
 use lazaret_runtime::{UnremovedResource, unremoved};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 use lazaret_session::lifecycle::recover::RecoverOutcome;
 use lazaret_session::store::record::{Outcome, Phase};
 use lazaret_tests::tree_text;
@@ -98,7 +98,7 @@ fn expected(commands: usize) -> String {
 #[track_caller]
 fn bring_home(world: &mut World, fault: Fault) {
     world.engine.order(None);
-    world.interrupt = Interrupt::new();
+    world.cancel = Cancel::new();
     let untouched = world.workspace();
     match world.resume().unwrap() {
         RecoverOutcome::Removed => {
@@ -252,10 +252,10 @@ fn flt_01_flt_02_flt_03_the_engine_dies_at_every_call_with_a_network() {
 /// A command that edits, lets the user press Ctrl-C, and ignores the signal for it.
 fn interrupted() -> World {
     let world = World::new();
-    let interrupt = world.interrupt.clone();
+    let cancel = world.cancel.clone();
     world.command(move |volume, call| {
         tree_text::build(EDITS, volume);
-        interrupt.raise();
+        cancel.raise();
         call.sleep();
         0
     });

@@ -46,7 +46,7 @@ fn changes(cycle: RunOutcome) -> Vec<String> {
     let Collected::Ready(session) = cycle.collected else {
         panic!("rejected");
     };
-    let known = lazaret_session::store::sync_state::Known::read(session.dir()).unwrap();
+    let known = lazaret_session::store::sync_state::SyncState::read(session.dir()).unwrap();
     let volume = known.volume.collect(&known.baseline).tree;
     let changes = diff(&known.baseline, &volume);
     changes

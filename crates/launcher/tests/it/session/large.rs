@@ -21,7 +21,7 @@ use lazaret_protocol::{
     Trailer, VolumeIdentity, read_wanted,
 };
 use lazaret_session::store::record::GateLimits;
-use lazaret_session::store::sync_state::Known;
+use lazaret_session::store::sync_state::SyncState;
 use lazaret_transfer::{BlobStore, VolumeState};
 use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPathBuf, Tree};
 
@@ -110,7 +110,7 @@ impl Large {
         let (baseline, collected) = (tree(count, before), tree(count, after));
         let mut session = world.lock().unwrap();
         let dir = session.dir().clone();
-        let known = Known {
+        let known = SyncState {
             volume: state(&collected),
             baseline,
         };
@@ -477,7 +477,7 @@ fn run(said: &Path) {
         env: &world.env,
         ui: &world.ui,
     };
-    let end = gate(&world.site(), &world.store, collected, options).unwrap();
+    let end = gate(&world.cx(), &world.store, collected, options).unwrap();
     assert!(end.report.findings.iter().count() >= count);
     serde_json::to_writer(io::sink(), &end.report).unwrap();
 }

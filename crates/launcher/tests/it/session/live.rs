@@ -9,12 +9,12 @@ use std::time::Duration;
 use lazaret_launcher::failure::{Failure, FailureKind};
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerState, Engine as _};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 use lazaret_session::context::SessionContext;
 use lazaret_session::live::pause::StalePauseWatch;
 use lazaret_session::live::pause_lock::PauseLock;
-use lazaret_session::live::view::{LiveSnapshot, Viewer};
-use lazaret_session::live::views::{self, Sweep, sweep};
+use lazaret_session::live::view::{LiveSnapshot, LiveView};
+use lazaret_session::live::views::{self, SweepScope, sweep};
 use lazaret_session::store::SessionDir;
 use lazaret_session::store::record::Phase;
 use lazaret_tests::tree_text;
@@ -64,12 +64,12 @@ impl Running {
 
     /// Looks once, with a viewer of its own.
     fn look(&self) -> Result<LiveSnapshot, Failure> {
-        self.look_from(&self.world.site())
+        self.look_from(&self.world.cx())
     }
 
-    fn look_from(&self, site: &SessionContext<'_>) -> Result<LiveSnapshot, Failure> {
+    fn look_from(&self, cx: &SessionContext<'_>) -> Result<LiveSnapshot, Failure> {
         let record = self.world.record().unwrap();
-        Ok(Viewer::open(site, self.dir(), record, self.world.image())?.look()?)
+        Ok(LiveView::open(cx, self.dir(), record, self.world.image())?.snapshot()?)
     }
 
     fn state(&self) -> Option<ContainerState> {
@@ -110,10 +110,10 @@ fn seen(running: &Running, look: LiveSnapshot) -> Vec<String> {
     let LiveSnapshot::Seen(seen) = look else {
         panic!("{look:?}");
     };
-    let site = running.world.site();
+    let cx = running.world.cx();
     let record = running.world.record().unwrap();
-    let viewer = Viewer::open(&site, running.dir(), record, running.world.image()).unwrap();
-    let changes = diff(viewer.baseline(), &seen.found.unwrap().tree);
+    let live_view = LiveView::open(&cx, running.dir(), record, running.world.image()).unwrap();
+    let changes = diff(live_view.baseline(), &seen.found.unwrap().tree);
     changes
         .iter()
         .map(|change| change.path.to_string())
@@ -147,19 +147,22 @@ fn a_look_shows_what_is_changed_and_leaves_nothing_behind() {
 #[test]
 fn a_second_look_at_an_unchanged_volume_does_not_pause() {
     let running = Running::new();
-    let site = running.world.site();
+    let cx = running.world.cx();
     let record = running.world.record().unwrap();
-    let mut viewer = Viewer::open(&site, running.dir(), record, running.world.image()).unwrap();
-    assert!(matches!(viewer.look().unwrap(), LiveSnapshot::Seen(_)));
+    let mut live_view = LiveView::open(&cx, running.dir(), record, running.world.image()).unwrap();
+    assert!(matches!(
+        live_view.snapshot().unwrap(),
+        LiveSnapshot::Seen(_)
+    ));
     // The engine would refuse a pause from now on.
     running.world.engine.order(Some(Fault {
         at: At::Verb(Verb::PauseContainer, 1),
         kind: Kind::Refused,
     }));
-    assert!(matches!(viewer.look().unwrap(), LiveSnapshot::Same));
+    assert!(matches!(live_view.snapshot().unwrap(), LiveSnapshot::Same));
     assert!(!running.world.engine.met());
-    drop(viewer);
-    drop(site);
+    drop(live_view);
+    drop(cx);
     running.end();
 }
 
@@ -194,7 +197,7 @@ fn flt_09_whatever_fails_while_looking_the_command_goes_on() {
             &running.world.engine.fake,
             &running.dir(),
             &record,
-            Sweep::Dead,
+            SweepScope::Dead,
         )
         .unwrap();
     }
@@ -205,8 +208,8 @@ fn flt_09_whatever_fails_while_looking_the_command_goes_on() {
 #[test]
 fn flt_08_ctrl_c_while_looking_lets_the_command_go_on() {
     let running = Running::new();
-    let interrupt = Interrupt::new();
-    let raised = interrupt.clone();
+    let cancel = Cancel::new();
+    let raised = cancel.clone();
     let fake = running.world.engine.fake.clone();
     let agent = running.world.record().unwrap().agent();
     running.world.on("survey", move |_, call| {
@@ -219,14 +222,14 @@ fn flt_08_ctrl_c_while_looking_lets_the_command_go_on() {
         }
         Ok(137)
     });
-    let site = SessionContext {
-        interrupt: &interrupt,
-        ..running.world.site()
+    let cx = SessionContext {
+        cancel: &cancel,
+        ..running.world.cx()
     };
-    let failure = running.look_from(&site).unwrap_err();
+    let failure = running.look_from(&cx).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Interrupted);
     assert_eq!(running.state(), Some(ContainerState::Running));
-    drop(site);
+    drop(cx);
     // The launcher's own collection needs an answer.
     running.world.on("survey", answer_survey);
     running.end();

@@ -48,10 +48,10 @@ fn p12_a_gateway_whose_controls_are_not_proven_is_told_nothing() {
 #[test]
 fn flt_08_ctrl_c_while_the_gateway_starts_leaves_nothing() {
     let world = World::with_network();
-    let interrupt = world.interrupt.clone();
+    let cancel = world.cancel.clone();
     // It never listens, and ends with its input.
     world.gateway(move |call| {
-        interrupt.raise();
+        cancel.raise();
         io::copy(&mut call.stdin, &mut io::sink())?;
         Ok(0)
     });

@@ -37,7 +37,7 @@ fn killed() -> (World, HardenedSpec) {
         ..world.filling()
     };
     let owner = world.record().unwrap().owner();
-    let spec = (world.site()).agent_spec(&owner, &plan).unwrap();
+    let spec = (world.cx()).agent_spec(&owner, &plan).unwrap();
     (world, spec)
 }
 
@@ -69,7 +69,7 @@ fn flt_14_a_strangers_container_that_uses_the_volume_is_left() {
     let mut foreign = spec.spec().clone();
     foreign.labels = BTreeMap::new();
     let name = foreign.name.clone();
-    let foreign = HardenedSpec::new(foreign, &world.site().info).unwrap();
+    let foreign = HardenedSpec::new(foreign, &world.cx().info).unwrap();
     appears_late(&world, foreign);
     let failure = world.resume().unwrap_err();
     assert!(format!("{failure:?}").contains("InUse"), "{failure:?}");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use lazaret_launcher::exit_code::ExitCode;
 use lazaret_launcher::failure::FailureKind;
 use lazaret_runtime::{ContainerState, Engine as _, Label};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 use lazaret_session::lifecycle::collect::Collected;
 use lazaret_session::lifecycle::recover::RecoverOutcome;
 use lazaret_session::store::record::{Outcome, Phase};
@@ -231,11 +231,11 @@ fn a_container_that_another_process_paused_is_collected_too() {
 
 /// Makes a command that edits, lets the user press Ctrl-C so many times, and never ends.
 fn press(world: &World, times: usize) {
-    let interrupt = world.interrupt.clone();
+    let cancel = world.cancel.clone();
     world.command(move |volume, call| {
         tree_text::build(EDITS, volume);
         for _ in 0..times {
-            interrupt.raise();
+            cancel.raise();
         }
         call.sleep();
         0
@@ -264,7 +264,7 @@ fn flt_08_ctrl_c_twice_during_the_command_leaves_the_rest_to_recover() {
     assert!(failure.hints.join(" ").contains("recover shop"));
     assert_eq!(world.workspace(), tree(&[BEFORE]));
     assert_eq!(world.phase(), Some(Phase::Stopped));
-    world.interrupt = Interrupt::new();
+    world.cancel = Cancel::new();
     assert!(matches!(
         world.resume().unwrap(),
         RecoverOutcome::Collected(_)
@@ -275,14 +275,14 @@ fn flt_08_ctrl_c_twice_during_the_command_leaves_the_rest_to_recover() {
 #[test]
 fn flt_08_ctrl_c_before_the_command_leaves_nothing() {
     let world = World::new();
-    world.interrupt.raise();
+    world.cancel.raise();
     let failure = world.run().unwrap_err();
     assert_eq!(failure.kind, FailureKind::Interrupted);
     for verb in ["receive", "probe"] {
         let world = World::new();
-        let interrupt = world.interrupt.clone();
+        let cancel = world.cancel.clone();
         world.on(verb, move |_, call| {
-            interrupt.raise();
+            cancel.raise();
             // As a porter that waits for more.
             call.sleep();
             Ok(0)
@@ -300,10 +300,10 @@ fn flt_08_ctrl_c_before_the_command_leaves_nothing() {
 #[test]
 fn flt_08_ctrl_c_ends_a_copy_that_is_never_done() {
     let world = World::new();
-    let interrupt = world.interrupt.clone();
+    let cancel = world.cancel.clone();
     world.on("receive", move |volume, call| {
         let _receipt = porter::receive(volume, &mut call.stdin).unwrap();
-        interrupt.raise();
+        cancel.raise();
         call.sleep();
         Ok(0)
     });
@@ -326,9 +326,9 @@ fn flt_08_ctrl_c_before_the_command_of_a_kept_session_leaves_it_as_it_was() {
             ExitCode::SUCCESS
         );
         let (phase, left, commands) = (world.phase(), world.left(), world.commands());
-        let interrupt = world.interrupt.clone();
+        let cancel = world.cancel.clone();
         world.on(verb, move |_, _| {
-            interrupt.raise();
+            cancel.raise();
             Ok(137)
         });
         let failure = world.cycle_kept().unwrap_err();
@@ -348,13 +348,13 @@ fn flt_08_ctrl_c_before_the_command_of_a_kept_session_leaves_it_as_it_was() {
 fn flt_08_ctrl_c_during_the_collection_loses_nothing() {
     for (verb, times) in [("survey", 1), ("survey", 2), ("send", 1), ("send", 2)] {
         let mut world = World::new();
-        let interrupt = world.interrupt.clone();
+        let cancel = world.cancel.clone();
         let pressed = AtomicBool::new(false);
         // The first time only: later tries find a porter that answers.
         world.on(verb, move |volume, call| {
             if !pressed.swap(true, Ordering::SeqCst) {
                 for _ in 0..times {
-                    interrupt.raise();
+                    cancel.raise();
                 }
                 // It says no more: only its end makes the launcher go on.
                 call.sleep();
@@ -377,7 +377,7 @@ fn flt_08_ctrl_c_during_the_collection_loses_nothing() {
         let dir = world.store.find(&world.id()).unwrap();
         assert!(!dir.file("quarantine").exists(), "{verb}");
 
-        world.interrupt = Interrupt::new();
+        world.cancel = Cancel::new();
         assert!(matches!(
             world.resume().unwrap(),
             RecoverOutcome::Collected(_)

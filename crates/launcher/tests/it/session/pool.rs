@@ -25,8 +25,8 @@ impl World {
             .count()
     }
 
-    /// The file of the only place.
-    fn place(&self) -> std::path::PathBuf {
+    /// The file of the only slot.
+    fn slot(&self) -> std::path::PathBuf {
         let mut files = fs::read_dir(self.path("state/pool")).unwrap();
         files.next().unwrap().unwrap().path()
     }
@@ -105,9 +105,9 @@ fn a_run_makes_the_places_that_its_profile_lacks() {
     PoolSizes::of(&world.store).set("base", 2).unwrap();
     world.run().unwrap();
     assert_eq!(world.ready(), 2);
-    let shelf = PoolStore::of(&world.store);
-    for (tag, _) in shelf.ready().unwrap() {
-        remove(&world.site(), shelf.hold(&tag).unwrap().unwrap()).unwrap();
+    let pool = PoolStore::of(&world.store);
+    for (tag, _) in pool.ready().unwrap() {
+        remove(&world.cx(), pool.lock(&tag).unwrap().unwrap()).unwrap();
     }
     assert_eq!(world.left(), Vec::<String>::new());
 }
@@ -132,40 +132,40 @@ fn a_place_that_could_not_be_made_leaves_nothing() {
     }
 }
 
-/// A sweep leaves a place that is ready, or is being made or taken. It removes what a dead maker
+/// A sweep leaves a slot that is ready, or is being made or taken. It removes what a dead maker
 /// or taker left behind (FLT-14).
 #[test]
 fn a_sweep_knows_whose_a_place_is() {
     let world = World::new();
     world.fill(&world.filling(), 1).unwrap();
-    sweep(&world.site(), &world.store).unwrap();
+    sweep(&world.cx(), &world.store).unwrap();
     assert_eq!((world.ready(), world.left().len()), (1, 2));
 
     // Taken, and the taker died before it had a session.
-    let file = world.place();
+    let file = world.slot();
     let taken = file.with_extension("taken");
     fs::rename(&file, &taken).unwrap();
-    sweep(&world.site(), &world.store).unwrap();
+    sweep(&world.cx(), &world.store).unwrap();
     assert!(!taken.exists());
     assert_eq!(world.left(), Vec::<String>::new());
 
     // It died after that: the record has it, and the file says nothing any more.
     world.fill(&world.filling(), 1).unwrap();
-    let file = world.place();
+    let file = world.slot();
     let kept = fs::read(&file).unwrap();
     let collected = world.cycle().unwrap();
     fs::write(file.with_extension("taken"), kept).unwrap();
     let left = world.left();
-    sweep(&world.site(), &world.store).unwrap();
+    sweep(&world.cx(), &world.store).unwrap();
     assert_eq!(world.left(), left);
     world.gate(collected).unwrap();
     assert_eq!(world.left(), Vec::<String>::new());
 
     // Its maker died.
     world.fill(&world.filling(), 1).unwrap();
-    let file = world.place();
+    let file = world.slot();
     fs::rename(&file, file.with_extension("making")).unwrap();
-    sweep(&world.site(), &world.store).unwrap();
+    sweep(&world.cx(), &world.store).unwrap();
     assert_eq!(world.left(), Vec::<String>::new());
 }
 

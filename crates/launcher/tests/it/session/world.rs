@@ -29,7 +29,7 @@ use lazaret_launcher::ui::{
 use lazaret_protocol::{PORTER_PATH, Protection, bootstrap};
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
 use lazaret_runtime::{Engine as _, ImageInfo, Limits, SessionId};
-use lazaret_session::cancel::Interrupt;
+use lazaret_session::cancel::Cancel;
 use lazaret_session::context::{SessionContext, Timings};
 use lazaret_session::engine::cleanup::BackgroundRemovals;
 use lazaret_session::engine::containers::ContainerPlan;
@@ -79,7 +79,7 @@ pub(super) struct World {
     pub(super) root: tempfile::TempDir,
     pub(super) engine: Flaky,
     pub(super) store: Store,
-    pub(super) interrupt: Interrupt,
+    pub(super) cancel: Cancel,
     pub(super) patience: CommandLimits,
     pub(super) env: Environment,
     /// What of the workspace's repository goes in.
@@ -210,7 +210,7 @@ impl World {
         let world = Self {
             store: Store::open(&root.path().join("state")).unwrap(),
             engine: Flaky::new(fake),
-            interrupt: Interrupt::new(),
+            cancel: Cancel::new(),
             patience: CommandLimits {
                 timeout: Some(Duration::from_secs(60)),
                 grace: Duration::from_millis(20),
@@ -452,16 +452,16 @@ impl World {
         containers.chain(volumes).collect()
     }
 
-    pub(super) fn site(&self) -> SessionContext<'_> {
+    pub(super) fn cx(&self) -> SessionContext<'_> {
         SessionContext {
             engine: Arc::new(self.engine.clone()),
             info: self.engine.fake.probe().unwrap(),
-            recalled: None,
+            cache_hit: None,
             store_id: self.store.id().to_owned(),
             events: &self.events,
-            interrupt: &self.interrupt,
+            cancel: &self.cancel,
             timings: Timings::default(),
-            chores: BackgroundRemovals::default(),
+            removals: BackgroundRemovals::default(),
             use_init_channel: true,
         }
     }
@@ -527,16 +527,16 @@ impl World {
             io: &io,
             ports: Vec::new(),
         };
-        let (site, dir) = (self.site(), session.as_ref().map(|s| s.dir().clone()));
+        let (cx, dir) = (self.cx(), session.as_ref().map(|s| s.dir().clone()));
         thread::scope(|scope| {
             let opened = match session.zip(dir.as_ref()) {
                 Some((session, dir)) => {
                     let prefetch = Prefetch::begin(scope, dir, spec.source);
-                    Opened::kept(&site, session, prefetch)?
+                    Opened::kept(&cx, session, prefetch)?
                 }
                 None => Opened::New,
             };
-            Ok(lifecycle::run(&site, &self.store, opened, &spec, user)?)
+            Ok(lifecycle::run(&cx, &self.store, opened, &spec, user)?)
         })
     }
 
@@ -554,7 +554,7 @@ impl World {
     /// Does what `lazaret pool fill` does.
     pub(super) fn fill(&self, filling: &ContainerPlan, count: u32) -> Result<Filled, Failure> {
         Ok(fill(
-            &self.site(),
+            &self.cx(),
             &PoolStore::of(&self.store),
             filling,
             count,
@@ -594,9 +594,9 @@ impl World {
         let case = open_case(&session, &self.env).unwrap();
         let consent = Consent::Given(OnConflict::Refuse);
         let choices = Choices::all();
-        let decision = decide(&case, &choices, consent, &self.ui, &self.interrupt).unwrap();
-        let site = self.site();
-        let context = self.settling(VolumeDisposal::Remove(&site));
+        let decision = decide(&case, &choices, consent, &self.ui, &self.cancel).unwrap();
+        let cx = self.cx();
+        let context = self.settling(VolumeDisposal::Remove(&cx));
         settle(&mut session, &case, &decision, context, &self.ui).unwrap()
     }
 
@@ -606,7 +606,7 @@ impl World {
             store: &self.store,
             volume,
             events: &self.events,
-            interrupt: &self.interrupt,
+            cancel: &self.cancel,
         }
     }
 
@@ -614,7 +614,7 @@ impl World {
     pub(super) fn gate(&self, collected: Collected) -> Result<RunEnd, Failure> {
         let remembered = Remembered::nothing();
         let terms = self.terms(ApplyMode::Auto, &remembered);
-        gate(&self.site(), &self.store, collected, terms)
+        gate(&self.cx(), &self.store, collected, terms)
     }
 
     /// The gate, and beside it what makes the session's next container.
@@ -628,7 +628,7 @@ impl World {
         let targets = PoolSizes::of(&self.store);
         targets.set("base", self.places)?;
         let end = gate_and_ahead(
-            &self.site(),
+            &self.cx(),
             &self.store,
             collected,
             self.terms(apply, &remembered),
@@ -650,7 +650,7 @@ impl World {
     /// Does what `lazaret recover` does.
     pub(super) fn resume(&self) -> Result<RecoverOutcome, Failure> {
         let session = self.lock_by(Store::lock_to_recover)?;
-        Ok(resume(&self.site(), self.image.clone(), session)?)
+        Ok(resume(&self.cx(), self.image.clone(), session)?)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 
 use lazaret_protocol::{FileTime, StreamLimits, StreamWriter, Survey, UpdateRequest, Writers};
-use lazaret_transfer::Stance;
+use lazaret_transfer::AgentChanges;
 use lazaret_tree::{Digest, Entry, Mode, RelPath, diff};
 
 use super::kept::{Fault, Kept, conflicts, update_verb};
@@ -44,7 +44,7 @@ fn broken_at(fault: impl Fn(usize) -> Fault) {
         kept.agent("f mine \"x\"");
         kept.host(EDITS);
         if kept
-            .try_update(Stance::Keep, fault(length), &mut |_| {})
+            .try_update(AgentChanges::Keep, fault(length), &mut |_| {})
             .is_ok()
         {
             assert!(length > 10_000, "at {length}");
@@ -74,7 +74,7 @@ fn a_receipt_that_is_lost_is_not_missed() {
     let lose = || {
         let mut kept = Kept::new(PROJECT);
         kept.host(EDITS);
-        let lost = kept.try_update(Stance::Keep, Fault::LostReceipt, &mut |_| {});
+        let lost = kept.try_update(AgentChanges::Keep, Fault::LostReceipt, &mut |_| {});
         lost.expect_err("the receipt is lost");
         kept.host("f README.md \"changed again\"");
         kept
@@ -102,7 +102,7 @@ fn what_changes_on_the_host_after_the_scan_does_not_go_in() {
         let mut kept = Kept::new(PROJECT);
         kept.host(EDITS);
         let workspace = kept.workspace.path().to_path_buf();
-        let broken = kept.try_update(Stance::Keep, Fault::None, &mut |_| {
+        let broken = kept.try_update(AgentChanges::Keep, Fault::None, &mut |_| {
             lazaret_tests::tree_text::build(edit, &workspace);
         });
         let stderr = broken.expect_err(edit).stderr;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lazaret_transfer::Stance;
+use lazaret_transfer::AgentChanges;
 use lazaret_tree::diff;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
@@ -34,7 +34,7 @@ fn flt_06_a_full_volume_keeps_what_has_its_name_and_takes_the_rest_later() {
     let _mounted = mounted;
     kept.host("f a/1 *30000\nf b *100000\nf c *400000\nf d *2000");
     let before = kept.baseline.clone();
-    let broken = kept.try_update(Stance::Keep, Fault::None, &mut |_| {});
+    let broken = kept.try_update(AgentChanges::Keep, Fault::None, &mut |_| {});
     let stderr = broken.expect_err("there is no room").stderr;
     assert_eq!(
         stderr,

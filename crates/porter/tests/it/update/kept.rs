@@ -10,7 +10,7 @@ use lazaret_protocol::{
     Writers,
 };
 use lazaret_transfer::{
-    FileSelector, Hashing, PendingSurvey, PendingUpdate, SelectionSpec, Stance, StatCache,
+    AgentChanges, FileSelector, Hashing, PendingSurvey, PendingUpdate, SelectionSpec, StatCache,
     StatCacheOutcome, StatCacheWriter, SyncConflict, SyncPlan, VolumeState, Walked, WorkspaceDir,
     pack_subset, reconcile, walk, walk_cached,
 };
@@ -108,7 +108,7 @@ impl Kept {
     /// Updates, with nothing going wrong.
     #[track_caller]
     pub(crate) fn update(&mut self) -> SyncPlan {
-        let plan = self.try_update(Stance::Keep, Fault::None, &mut |_| {});
+        let plan = self.try_update(AgentChanges::Keep, Fault::None, &mut |_| {});
         plan.unwrap_or_else(|broken| panic!("{}", broken.stderr))
     }
 
@@ -116,7 +116,7 @@ impl Kept {
     /// no other process should.
     pub(crate) fn try_update(
         &mut self,
-        stance: Stance,
+        agent_changes: AgentChanges,
         fault: Fault,
         meanwhile: &mut dyn FnMut(&SyncPlan),
     ) -> Result<SyncPlan, Broken> {
@@ -140,7 +140,7 @@ impl Kept {
         drop(started);
         let foreseen = by_preconditions.then(|| {
             let host = self.look();
-            reconcile(&self.baseline, &host, &self.known, stance)
+            reconcile(&self.baseline, &host, &self.known, agent_changes)
         });
         self.held = foreseen.as_ref().map(|plan| {
             let preconditions = self.known.preconditions(&plan.request);
@@ -165,7 +165,7 @@ impl Kept {
                             intent.fold_into_baseline(self.baseline.clone(), &self.known);
                     }
                     let host = self.look();
-                    reconcile(&self.baseline, &host, &self.known, stance)
+                    reconcile(&self.baseline, &host, &self.known, agent_changes)
                 })
             }
         };

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use lazaret_transfer::Stance;
+use lazaret_transfer::AgentChanges;
 
 use super::kept::{Fault, Kept};
 
@@ -81,7 +81,7 @@ fn flt_28_closed_directories_are_written_to_and_are_closed_again() {
             }
         };
         lock(mode);
-        let done = kept.try_update(Stance::Keep, Fault::None, &mut |_| {});
+        let done = kept.try_update(AgentChanges::Keep, Fault::None, &mut |_| {});
         done.unwrap_or_else(|broken| panic!("{mode}: {}", broken.stderr));
         for dir in ["a/b", "a", "c", ""] {
             let now = fs::metadata(kept.path(dir)).map(|metadata| metadata.permissions().mode());
@@ -105,7 +105,7 @@ fn the_modes_come_back_when_the_update_fails() {
     let volume = kept.volume.path().to_path_buf();
     let mode = |mode| fs::Permissions::from_mode(mode);
     fs::set_permissions(volume.join("a/b"), mode(0o555)).expect("ours");
-    let broken = kept.try_update(Stance::Keep, Fault::None, &mut |_| {
+    let broken = kept.try_update(AgentChanges::Keep, Fault::None, &mut |_| {
         fs::remove_file(volume.join("c/file")).expect("ours");
         fs::create_dir(volume.join("c/file")).expect("ours");
     });
@@ -146,7 +146,7 @@ fn flt_28_what_the_agent_closed_is_surveyed() {
             set(path, 0);
         }
         kept.host("f a/b/old 2\nf c/file 2\n- top");
-        let plan = kept.try_update(Stance::Keep, Fault::None, &mut |_| {});
+        let plan = kept.try_update(AgentChanges::Keep, Fault::None, &mut |_| {});
         let plan = plan.unwrap_or_else(|broken| panic!("{}", broken.stderr));
         assert_eq!(plan.request.send.len(), 2);
         if is_root() {
@@ -205,7 +205,7 @@ fn flt_28_any_number_of_directories_may_be_closed() {
     }
     // It is removed, and another one gets its name.
     kept.host("f d/0/f 2\n- e\nf e/g 1");
-    let done = kept.try_update(Stance::Keep, Fault::None, &mut |_| {});
+    let done = kept.try_update(AgentChanges::Keep, Fault::None, &mut |_| {});
     done.unwrap_or_else(|broken| panic!("{}", broken.stderr));
     for dir in ["d", "e"] {
         set(dir, 0o755);

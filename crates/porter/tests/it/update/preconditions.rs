@@ -1,6 +1,6 @@
 //! An update by what is known does what one by a survey does, or finds out that it may not.
 
-use lazaret_transfer::Stance;
+use lazaret_transfer::AgentChanges;
 use lazaret_tree::diff;
 
 use super::kept::{Fault, Kept, conflicts};
@@ -31,12 +31,17 @@ fn kept() -> Kept {
 /// Returns whether the preconditions held, and as text the conflicts, the changes that count as the
 /// agent's, and the volume.
 #[track_caller]
-fn updated(is_believed: bool, host: &str, behind: &str, stance: Stance) -> (Option<bool>, String) {
+fn updated(
+    is_believed: bool,
+    host: &str,
+    behind: &str,
+    agent_changes: AgentChanges,
+) -> (Option<bool>, String) {
     let mut kept = kept();
     kept.host(host);
     kept.agent(behind);
     kept.is_believed = is_believed;
-    let plan = kept.try_update(stance, Fault::None, &mut |_| {});
+    let plan = kept.try_update(agent_changes, Fault::None, &mut |_| {});
     let plan = plan.expect("nothing goes wrong");
     let held = kept.held;
     // A survey finds what the update did not check.
@@ -70,13 +75,13 @@ const EDITS: [&str; 11] = [
 #[test]
 fn by_what_is_known_the_same_comes_out_as_by_a_survey() {
     for host in EDITS {
-        for stance in [Stance::Keep, Stance::Reset] {
-            let (held, found) = updated(true, host, "", stance);
-            assert_eq!(held, Some(true), "{host} {stance:?}");
+        for agent_changes in [AgentChanges::Keep, AgentChanges::Discard] {
+            let (held, found) = updated(true, host, "", agent_changes);
+            assert_eq!(held, Some(true), "{host} {agent_changes:?}");
             assert_eq!(
                 found,
-                updated(false, host, "", stance).1,
-                "{host} {stance:?}"
+                updated(false, host, "", agent_changes).1,
+                "{host} {agent_changes:?}"
             );
         }
     }
@@ -104,11 +109,11 @@ fn what_was_changed_behind_our_back_is_found_where_it_matters() {
         ),
         ("f .git/index \"other\"", "- .git/HEAD"),
     ] {
-        let (held, found) = updated(true, host, behind, Stance::Keep);
+        let (held, found) = updated(true, host, behind, AgentChanges::Keep);
         assert_eq!(held, Some(false), "{host} over {behind}");
         assert_eq!(
             found,
-            updated(false, host, behind, Stance::Keep).1,
+            updated(false, host, behind, AgentChanges::Keep).1,
             "{host} over {behind}"
         );
     }
@@ -125,11 +130,11 @@ fn what_was_changed_elsewhere_shows_when_it_is_collected() {
         // A directory that was to go stays with what it holds.
         ("- docs", "f docs/deep/new \"theirs\""),
     ] {
-        let (held, found) = updated(true, host, behind, Stance::Keep);
+        let (held, found) = updated(true, host, behind, AgentChanges::Keep);
         assert_eq!(held, Some(true), "{host} beside {behind}");
         assert_eq!(
             found,
-            updated(false, host, behind, Stance::Keep).1,
+            updated(false, host, behind, AgentChanges::Keep).1,
             "{host} beside {behind}"
         );
     }
@@ -141,7 +146,7 @@ fn after_an_update_that_broke_off_the_volume_is_surveyed() {
     let mut kept = kept();
     kept.host("f src/main.rs \"changed\"");
     kept.is_believed = true;
-    let broken = kept.try_update(Stance::Keep, Fault::LostReceipt, &mut |_| {});
+    let broken = kept.try_update(AgentChanges::Keep, Fault::LostReceipt, &mut |_| {});
     broken.expect_err("the receipt is lost");
     assert_eq!(kept.held, Some(true));
     kept.update();

@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use lazaret_tests::Random;
-use lazaret_transfer::{Stance, SyncPlan};
+use lazaret_transfer::{AgentChanges, SyncPlan};
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree, diff};
 
 use super::kept::{Fault, Kept, read_all};
@@ -149,14 +149,16 @@ impl Play {
                     1 => Fault::Kill(self.random.below(6000)),
                     _ => Fault::LostReceipt,
                 };
-                self.update(Stance::Keep, fault, &what);
+                self.update(AgentChanges::Keep, fault, &what);
             }
-            8 => self.update(Stance::Keep, Fault::None, &what),
+            8 => self.update(AgentChanges::Keep, Fault::None, &what),
             _ => {
-                let stance = self
-                    .random
-                    .pick(&[Stance::Keep, Stance::Keep, Stance::Reset]);
-                self.update(stance, Fault::None, &what);
+                let agent_changes = self.random.pick(&[
+                    AgentChanges::Keep,
+                    AgentChanges::Keep,
+                    AgentChanges::Discard,
+                ]);
+                self.update(agent_changes, Fault::None, &what);
             }
         }
     }
@@ -271,12 +273,12 @@ impl Play {
         format!("{:08}", self.written)
     }
 
-    fn update(&mut self, stance: Stance, fault: Fault, what: &str) {
+    fn update(&mut self, agent_changes: AgentChanges, fault: Fault, what: &str) {
         let host = leaves(&read_all(self.kept.workspace.path()));
         let before = leaves(&read_all(self.kept.volume.path()));
         let caches = caches(self.kept.volume.path());
         self.kept.is_believed = self.is_known;
-        let plan = self.kept.try_update(stance, fault, &mut |_| {});
+        let plan = self.kept.try_update(agent_changes, fault, &mut |_| {});
         // Nothing else has touched it: so it was what it was known to be.
         assert_ne!(self.kept.held, Some(false), "{what}: the ground");
         self.counts.grounds += u64::from(self.kept.held == Some(true));
@@ -290,10 +292,10 @@ impl Play {
             Ok(plan) => {
                 self.is_known = true;
                 self.counts.whole += 1;
-                self.counts.resets += u64::from(stance == Stance::Reset);
+                self.counts.resets += u64::from(agent_changes == AgentChanges::Discard);
                 self.counts.conflicts += plan.conflicts.len() as u64;
                 self.kept.assert_known(what);
-                self.settle(stance, &plan, (&host, &before, &after), what);
+                self.settle(agent_changes, &plan, (&host, &before, &after), what);
             }
             Err(_) => {
                 self.counts.broken += 1;
@@ -327,7 +329,7 @@ impl Play {
     /// Holds a whole update against the three-way table.
     fn settle(
         &mut self,
-        stance: Stance,
+        agent_changes: AgentChanges,
         plan: &SyncPlan,
         (host, before, after): (&Leaves, &Leaves, &Leaves),
         what: &str,
@@ -352,10 +354,12 @@ impl Play {
             let mut broken = self.broken.iter();
             let delivered = leaf == h
                 && broken.any(|(host, after)| host.get(path) == h && after.get(path) == h);
-            match (stance, told(path)) {
+            match (agent_changes, told(path)) {
                 (_, true) => assert_eq!(now, v, "{what}: {path} conflicts, and moved"),
-                (Stance::Reset, false) => assert_eq!(now, h, "{what}: {path} after a discard"),
-                (Stance::Keep, false) if is_agents && v != h => {
+                (AgentChanges::Discard, false) => {
+                    assert_eq!(now, h, "{what}: {path} after a discard")
+                }
+                (AgentChanges::Keep, false) if is_agents && v != h => {
                     assert_eq!(now, v, "{what}: {path} was the agent's");
                     assert!(
                         h == b || delivered,
@@ -364,7 +368,7 @@ impl Play {
                 }
                 // An edit that takes back what a broken update had brought can't be told
                 // from one that never came, unless an update came in between.
-                (Stance::Keep, false) => {
+                (AgentChanges::Keep, false) => {
                     let agents = now == v && (h == b || delivered);
                     assert!(now == h || agents, "{what}: {path} is stale");
                 }
@@ -395,7 +399,7 @@ impl Play {
     /// Lets both sides agree, and sees that they do.
     fn end(&mut self) {
         let what = format!("seed {}, at the end", self.seed);
-        self.update(Stance::Keep, Fault::None, &what);
+        self.update(AgentChanges::Keep, Fault::None, &what);
         // What the agent changed goes back, as the gate would write it, where the host has
         // not changed the same.
         let host = leaves(&read_all(self.kept.workspace.path()));
@@ -424,10 +428,10 @@ impl Play {
                 );
             }
         }
-        self.update(Stance::Reset, Fault::None, &what);
+        self.update(AgentChanges::Discard, Fault::None, &what);
         let conflicts = self
             .kept
-            .try_update(Stance::Reset, Fault::None, &mut |_| {});
+            .try_update(AgentChanges::Discard, Fault::None, &mut |_| {});
         let conflicts = conflicts.expect("nothing goes wrong").conflicts;
         let host = leaves(&read_all(self.kept.workspace.path()));
         let volume = leaves(&read_all(self.kept.volume.path()));

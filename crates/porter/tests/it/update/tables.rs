@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use lazaret_transfer::Stance;
+use lazaret_transfer::AgentChanges;
 use lazaret_tree::diff;
 
 use super::kept::{Fault, Kept, conflicts};
@@ -86,7 +86,7 @@ fn a_discard_leaves_caches() {
     let mut kept = Kept::new(PROJECT);
     kept.agent("f README.md \"mine\"\nf new/x \"x\"\nf a/__pycache__/x \"y\"\n- src\np fifo");
     kept.host("f docs/a \"yours\"");
-    let reset = kept.try_update(Stance::Reset, Fault::None, &mut |_| {});
+    let reset = kept.try_update(AgentChanges::Discard, Fault::None, &mut |_| {});
     reset.expect("nothing goes wrong");
     kept.assert_known("after the discard");
     let mut tree = kept.known.tree();
@@ -101,7 +101,7 @@ fn a_directory_that_is_not_empty_after_all_stays() {
     let mut kept = Kept::new(PROJECT);
     kept.host("- docs");
     let volume = kept.volume.path().to_path_buf();
-    let plan = kept.try_update(Stance::Keep, Fault::None, &mut |_| {
+    let plan = kept.try_update(AgentChanges::Keep, Fault::None, &mut |_| {
         fs::write(volume.join("docs/deep/late"), "x").expect("ours");
     });
     assert!(plan.expect("no failure").stays.is_empty());
@@ -146,7 +146,7 @@ fn links_are_never_followed() {
         let mut kept = Kept::new(PROJECT);
         kept.host(edit);
         let volume = kept.volume.path().to_path_buf();
-        let broken = kept.try_update(Stance::Keep, Fault::None, &mut |_| {
+        let broken = kept.try_update(AgentChanges::Keep, Fault::None, &mut |_| {
             fs::rename(volume.join("docs"), volume.join("aside")).expect("ours");
             std::os::unix::fs::symlink(outside.path(), volume.join("docs")).expect("ours");
         });
@@ -159,7 +159,7 @@ fn links_are_never_followed() {
     let mut kept = Kept::new(PROJECT);
     kept.host("f docs/a \"new\"");
     let volume = kept.volume.path().to_path_buf();
-    let done = kept.try_update(Stance::Keep, Fault::None, &mut |_| {
+    let done = kept.try_update(AgentChanges::Keep, Fault::None, &mut |_| {
         fs::remove_file(volume.join("docs/a")).expect("ours");
         std::os::unix::fs::symlink(outside.path().join("a"), volume.join("docs/a")).expect("ours");
     });
@@ -176,7 +176,7 @@ fn a_directory_where_a_file_goes_is_not_buried() {
     let mut kept = Kept::new(PROJECT);
     kept.host("f README.md \"new\"");
     let volume = kept.volume.path().to_path_buf();
-    let broken = kept.try_update(Stance::Keep, Fault::None, &mut |_| {
+    let broken = kept.try_update(AgentChanges::Keep, Fault::None, &mut |_| {
         fs::remove_file(volume.join("README.md")).expect("ours");
         fs::create_dir(volume.join("README.md")).expect("ours");
         fs::write(volume.join("README.md/x"), "x").expect("ours");

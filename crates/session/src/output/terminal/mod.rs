@@ -4,9 +4,9 @@
 //! draws passes a filter of the one who shows it: text, cursor and colours, nothing that acts on anything
 //! but the screen (UI-01). What is typed goes in as it is, Ctrl-C too.
 
-mod keyboard;
+mod input;
 
-pub(crate) use keyboard::Keyboard;
+pub(crate) use input::TerminalInput;
 
 use lazaret_runtime::TerminalSize;
 

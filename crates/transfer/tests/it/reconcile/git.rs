@@ -1,6 +1,6 @@
 //! The repository is one thing.
 
-use lazaret_transfer::Stance::{Keep, Reset};
+use lazaret_transfer::AgentChanges::{Discard, Keep};
 
 use super::kit::check;
 
@@ -121,5 +121,5 @@ fn a_cache_in_the_way_keeps_the_whole_repository_out() {
 #[test]
 fn a_discard_takes_the_hosts_repository() {
     let agent = BEFORE.replace("main 1", "main 3");
-    insta::assert_snapshot!(check(Reset, BEFORE, BEFORE, &agent), @"send .git/refs/heads/main");
+    insta::assert_snapshot!(check(Discard, BEFORE, BEFORE, &agent), @"send .git/refs/heads/main");
 }

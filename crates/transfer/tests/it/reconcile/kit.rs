@@ -8,8 +8,8 @@ use lazaret_protocol::{
 use lazaret_protocol::{FoundEntry, FoundKind, SpecialType};
 use lazaret_tests::tree_text::{self, Line};
 use lazaret_transfer::{
-    PendingSurvey, SkipReason, Skipped, Stance, SyncConflictKind, SyncPlan, VolumeState, Walked,
-    reconcile,
+    AgentChanges, PendingSurvey, SkipReason, Skipped, SyncConflictKind, SyncPlan, VolumeState,
+    Walked, reconcile,
 };
 use lazaret_tree::{Digest, Entry, Mode, RelPath, RelPathBuf, Tree};
 
@@ -75,7 +75,7 @@ impl Case {
         }
     }
 
-    pub(super) fn plan(&self, stance: Stance) -> SyncPlan {
+    pub(super) fn plan(&self, agent_changes: AgentChanges) -> SyncPlan {
         let skipped = self.left_out.iter().map(|name| Skipped {
             name: name.clone().into_bytes(),
             reason: SkipReason::GitIgnore,
@@ -86,7 +86,7 @@ impl Case {
             skipped: skipped.collect(),
             tips: Default::default(),
         };
-        reconcile(&self.baseline, &host, &self.state(), stance)
+        reconcile(&self.baseline, &host, &self.state(), agent_changes)
     }
 
     pub(super) fn state(&self) -> VolumeState {
@@ -182,12 +182,17 @@ pub(super) fn is_whole(tree: &Tree) -> bool {
 
 /// Prints what a plan does, and what the gate would see after it.
 #[track_caller]
-pub(super) fn check(stance: Stance, baseline: &str, host: &str, volume: &str) -> String {
+pub(super) fn check(
+    agent_changes: AgentChanges,
+    baseline: &str,
+    host: &str,
+    volume: &str,
+) -> String {
     let case = Case::new(baseline, host, volume);
-    let plan = case.plan(stance);
+    let plan = case.plan(agent_changes);
     let after = case.carry_out(&plan);
     assert!(is_whole(&after.baseline) && is_whole(&after.volume));
-    let again = after.plan(stance);
+    let again = after.plan(agent_changes);
     assert_eq!(again.request, UpdateRequest::default(), "once more");
     assert!(again.adopted.is_empty());
     assert_eq!(

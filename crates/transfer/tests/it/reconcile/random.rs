@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lazaret_protocol::UpdateRequest;
 use lazaret_protocol::{FoundKind, SpecialType};
 use lazaret_tests::Random;
-use lazaret_transfer::{Stance, SyncPlan};
+use lazaret_transfer::{AgentChanges, SyncPlan};
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
 use super::kit::{Case, is_whole, starts_with};
@@ -111,12 +111,12 @@ fn is_told(plan: &SyncPlan, path: &RelPathBuf) -> bool {
 }
 
 /// Carries the plan out and looks at what holds for every stance.
-fn settled(case: &Case, stance: Stance, seed: u64) -> (SyncPlan, Case) {
-    let plan = case.plan(stance);
+fn settled(case: &Case, agent_changes: AgentChanges, seed: u64) -> (SyncPlan, Case) {
+    let plan = case.plan(agent_changes);
     let after = case.carry_out(&plan);
     assert!(is_whole(&after.baseline), "seed {seed}: {plan:?}");
     assert!(is_whole(&after.volume), "seed {seed}: {plan:?}");
-    let again = after.plan(stance);
+    let again = after.plan(agent_changes);
     assert_eq!(again.request, UpdateRequest::default(), "seed {seed}");
     assert!(again.adopted.is_empty(), "seed {seed}: {again:?}");
     assert_eq!(again.conflicts, plan.conflicts, "seed {seed}");
@@ -144,7 +144,7 @@ fn nothing_of_the_agents_is_lost_and_nothing_of_the_hosts_is_forgotten() {
     let (mut sent, mut clashed, mut adopted) = (0, 0, 0);
     for seed in 0..SEEDS {
         let case = case(&mut Random::new(seed));
-        let (plan, after) = settled(&case, Stance::Keep, seed);
+        let (plan, after) = settled(&case, AgentChanges::Keep, seed);
         sent += plan.request.send.len();
         clashed += plan.conflicts.len();
         adopted += plan.adopted.len();
@@ -195,7 +195,7 @@ fn nothing_of_the_agents_is_lost_and_nothing_of_the_hosts_is_forgotten() {
 fn after_a_discard_the_volume_is_the_host() {
     for seed in 0..SEEDS {
         let case = case(&mut Random::new(seed));
-        let (plan, after) = settled(&case, Stance::Reset, seed);
+        let (plan, after) = settled(&case, AgentChanges::Discard, seed);
         for path in all_paths(&case) {
             let out = case.left_out.iter().any(|out| starts_with(&path, out));
             if out && !(starts_with(&path, ".git") && case.left_out != [".git"]) {
@@ -220,7 +220,7 @@ fn an_update_that_ends_early_is_finished_by_the_next_one() {
     for seed in 0..SEEDS {
         let random = &mut Random::new(seed);
         let case = case(random);
-        let plan = case.plan(Stance::Keep);
+        let plan = case.plan(AgentChanges::Keep);
         let whole = case.carry_out(&plan);
         // As many steps as it came to.
         let mut cut = plan.clone();
@@ -237,7 +237,7 @@ fn an_update_that_ends_early_is_finished_by_the_next_one() {
             .pending_update()
             .fold_into_baseline(case.baseline.clone(), &broken.state());
         assert!(is_whole(&broken.baseline), "seed {seed}");
-        let again = broken.plan(Stance::Keep);
+        let again = broken.plan(AgentChanges::Keep);
         assert_eq!(again.conflicts, plan.conflicts, "seed {seed}");
         let after = broken.carry_out(&again);
         assert_eq!(after.volume, whole.volume, "seed {seed}");

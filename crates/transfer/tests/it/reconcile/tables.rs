@@ -1,6 +1,6 @@
 //! Cases by hand.
 
-use lazaret_transfer::Stance::{Keep, Reset};
+use lazaret_transfer::AgentChanges::{Discard, Keep};
 
 use super::kit::check;
 
@@ -151,7 +151,7 @@ fn what_the_host_leaves_out_takes_no_part() {
 
 #[track_caller]
 fn reset(baseline: &str, host: &str, volume: &str) -> String {
-    check(Reset, baseline, host, volume)
+    check(Discard, baseline, host, volume)
 }
 
 #[test]

@@ -6,8 +6,8 @@
 //!
 //! | file | what the session's containers are |
 //! |---|---|
-//! | `spare.partial` | a spare is being made or removed; if the lock is free, its launcher died |
-//! | `spare` | a spare: `porter init` runs in it, and nothing else ever has |
+//! | `spare.partial` | one is being made or removed; if the lock is free, its launcher died |
+//! | `spare` | a next container: `porter init` runs in it, and nothing else ever has |
 //! | none | a command's |
 //!
 //! The file goes before anything else is started in the container, and comes only for a
@@ -32,7 +32,7 @@ use crate::pool::Fingerprint;
 use crate::store::file::{ok_if_absent, remove_file, write_atomically};
 use crate::store::{LockedSession, SessionDir, StoreError};
 
-/// The largest file of a spare, in bytes.
+/// The largest file of a next container, in bytes.
 const MOST: u64 = 64 << 10;
 
 /// How long an engine has to finish what it was asked for.
@@ -121,11 +121,11 @@ impl NextContainer {
     }
 }
 
-/// Removes what passes with a command of a session that is at rest, but for a spare that is
-/// ready and runs; returns that.
+/// Removes what passes with a command of a session that is at rest, but for a next container
+/// that is ready and runs; returns that.
 ///
 /// # Errors
-/// The engine's, or the disk's; nothing that is left is taken for a spare then.
+/// The engine's, or the disk's; nothing that is left is taken for a next container then.
 pub fn sweep(
     engine: &dyn Engine,
     session: &LockedSession,
@@ -145,30 +145,35 @@ pub(crate) fn sweep_all(
     all: Inventory,
 ) -> Result<Option<NextContainer>, SweepError> {
     let owner = session.record().owner();
-    let spare = NextContainer::of(session.dir()).filter(|spare| spare.runs(&all, &owner));
-    if spare.is_some() {
-        all.but_spare(&owner).remove_passing(engine, &owner)?;
-        return Ok(spare);
+    let next_container =
+        NextContainer::of(session.dir()).filter(|next_container| next_container.runs(&all, &owner));
+    if next_container.is_some() {
+        all.except_next_container(&owner)
+            .remove_transient(engine, &owner)?;
+        return Ok(next_container);
     }
-    all.remove_passing(engine, &owner)?;
+    all.remove_transient(engine, &owner)?;
     while NextContainer::is_partial(session.dir()) {
         // An engine may still be at what a launcher that was killed had asked for.
         thread::sleep(SECOND_LOOK);
-        let late = Inventory::of_store(engine, &owner.store)?.of_spare(&owner);
+        let late = Inventory::of_store(engine, &owner.store)?.of_next_container(&owner);
         if late.containers.is_empty() && late.volumes.is_empty() {
             break;
         }
-        late.remove_passing(engine, &owner)?;
+        late.remove_transient(engine, &owner)?;
     }
     NextContainer::forget(session.dir())?;
     Ok(None)
 }
 
-/// Removes a session's spare, if it has one. Says whether it had.
+/// Removes a session's next container, if it has one. Says whether it had.
 ///
 /// # Errors
-/// The engine's, or the disk's; no run takes the spare any more then.
-pub fn drop_spare(engine: &dyn Engine, session: &LockedSession) -> Result<bool, SweepError> {
+/// The engine's, or the disk's; no run takes the next container any more then.
+pub fn drop_next_container(
+    engine: &dyn Engine,
+    session: &LockedSession,
+) -> Result<bool, SweepError> {
     let dir = session.dir();
     if NextContainer::of(dir).is_none() && !NextContainer::is_partial(dir) {
         return Ok(false);
@@ -176,16 +181,16 @@ pub fn drop_spare(engine: &dyn Engine, session: &LockedSession) -> Result<bool, 
     ok_if_absent(fs::rename(ready(dir), partial(dir))).at(ready(dir))?;
     let owner = session.record().owner();
     let all = Inventory::of_store(engine, &owner.store)?.of(&owner);
-    all.remove_passing(engine, &owner)?;
+    all.remove_transient(engine, &owner)?;
     NextContainer::forget(dir)?;
     Ok(true)
 }
 
-/// Removes the spare of a session whose changes were thrown away. What can't be removed now
-/// is left to `prune`, with a word about it: they are thrown away all the same.
-pub fn let_go(site: &SessionContext<'_>, session: &LockedSession) {
-    if let Err(error) = drop_spare(&*site.engine, session) {
-        site.events.event(Event::NextContainerStays(&error));
+/// Removes the next container of a session whose changes were thrown away. What can't be removed
+/// now is left to `prune`, with a word about it: they are thrown away all the same.
+pub fn drop_after_discard(cx: &SessionContext<'_>, session: &LockedSession) {
+    if let Err(error) = drop_next_container(&*cx.engine, session) {
+        cx.events.event(Event::NextContainerStays(&error));
     }
 }
 

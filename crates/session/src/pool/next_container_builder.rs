@@ -1,4 +1,4 @@
-//! `Ahead`: makes a kept session's next container, beside the gate.
+//! `NextContainerBuilder`: makes a kept session's next container, beside the gate.
 
 use std::fs::File;
 
@@ -8,7 +8,7 @@ use crate::context::SessionContext;
 use crate::engine::containers::{ContainerPlan, ContainerSpecs};
 use crate::engine::owner::ResourceOwner;
 use crate::engine::resources::{Resources, VolumePresence};
-use crate::pool::spare::{NextContainer, drop_spare, now};
+use crate::pool::next_container::{NextContainer, drop_next_container, now};
 use crate::pool::{Fingerprint, PoolError, PoolSizes};
 use crate::store::record::KeepVolume;
 use crate::store::{LockedSession, SessionDir, Store, StoreError};
@@ -17,7 +17,7 @@ use crate::store::{LockedSession, SessionDir, Store, StoreError};
 /// process has the session before it is done.
 #[derive(Debug)]
 #[must_use = "nothing is made before `make`"]
-pub struct Ahead<'a> {
+pub struct NextContainerBuilder<'a> {
     store: &'a Store,
     dir: SessionDir,
     owner: ResourceOwner,
@@ -25,21 +25,21 @@ pub struct Ahead<'a> {
     _lock: File,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> NextContainerBuilder<'a> {
     /// Looks whether a session is to have one: it keeps its volume, its profile's pool is to
     /// hold any, and its engine lets two containers have one volume.
     ///
     /// # Errors
     /// The disk's.
     pub fn of(
-        site: &SessionContext<'_>,
+        cx: &SessionContext<'_>,
         store: &'a Store,
         session: &LockedSession,
         plan: &ContainerPlan,
     ) -> Result<Option<Self>, StoreError> {
         let record = session.record();
         let is_wanted = record.keep == KeepVolume::Always
-            && site.info.capabilities.shares_volumes
+            && cx.info.capabilities.shares_volumes
             && PoolSizes::of(store).get(&plan.profile) > 0;
         if !is_wanted {
             return Ok(None);
@@ -60,22 +60,22 @@ impl<'a> Ahead<'a> {
     /// # Errors
     /// The engine's, the disk's, or an interruption: then there is none, and the next run
     /// makes its own.
-    pub fn make(self, site: &SessionContext<'_>) -> Result<(), PoolError> {
-        site.chores.finish();
-        let spare = NextContainer {
+    pub fn make(self, cx: &SessionContext<'_>) -> Result<(), PoolError> {
+        cx.removals.finish();
+        let next_container = NextContainer {
             profile: self.plan.profile.clone(),
-            engine: site.info.endpoint.clone(),
-            fit: Fingerprint::of(site, &self.plan),
+            engine: cx.info.endpoint.clone(),
+            fit: Fingerprint::of(cx, &self.plan),
             has_gateway: self.plan.policy.is_some(),
             created: now(),
         };
-        let specs = ContainerSpecs::of(site, &self.owner, &self.plan)?;
-        spare.begin(&self.dir)?;
+        let specs = ContainerSpecs::of(cx, &self.owner, &self.plan)?;
+        next_container.begin(&self.dir)?;
         let mut resources = Resources::new(self.owner.clone(), VolumePresence::Present);
         let made = resources
-            .make(site, &specs)
+            .make(cx, &specs)
             .map_err(PoolError::from)
-            .and_then(|()| Ok(site.interrupt.check()?))
+            .and_then(|()| Ok(cx.cancel.check()?))
             .and_then(|()| match self.target() {
                 // The pool was drained meanwhile.
                 0 => Ok(false),
@@ -83,7 +83,7 @@ impl<'a> Ahead<'a> {
             });
         if let Ok(true) = made {
             drop(resources.keep().map(ContainerLease::keep));
-            return self.trim(site);
+            return self.trim(cx);
         }
         // What could not be removed is still named by the file, for `recover`.
         if resources.remove_all() {
@@ -96,24 +96,24 @@ impl<'a> Ahead<'a> {
         PoolSizes::of(self.store).get(&self.plan.profile)
     }
 
-    /// Removes the spares of others that are too many.
-    fn trim(&self, site: &SessionContext<'_>) -> Result<(), PoolError> {
+    /// Removes the next containers of others that are too many.
+    fn trim(&self, cx: &SessionContext<'_>) -> Result<(), PoolError> {
         let mut others = Vec::new();
         for dir in self.store.list()? {
-            if let Some(spare) = NextContainer::of(&dir)
-                && spare.profile == self.plan.profile
-                && spare.engine == site.info.endpoint
+            if let Some(next_container) = NextContainer::of(&dir)
+                && next_container.profile == self.plan.profile
+                && next_container.engine == cx.info.endpoint
                 && dir.id() != self.dir.id()
             {
-                others.push((spare.created, dir));
+                others.push((next_container.created, dir));
             }
         }
         others.sort_by_key(|(created, _)| std::cmp::Reverse(*created));
         let most = self.target().max(1) as usize - 1;
         for (_, dir) in others.into_iter().skip(most) {
-            // If the session is in use, its launcher takes the spare just now.
+            // If the session is in use, its launcher takes the next container just now.
             if let Ok(session) = self.store.lock(dir.id()) {
-                drop_spare(&*site.engine, &session)?;
+                drop_next_container(&*cx.engine, &session)?;
             }
         }
         Ok(())

@@ -10,14 +10,16 @@ use lazaret_runtime::{ContainerName, ContainerState};
 use lazaret_session::cancel::Interrupted;
 use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::recover::{RecoverOutcome, sweep as sweep_store};
-use lazaret_session::pool::{Ahead, NextContainer, PoolSizes, drop_spare, sweep};
+use lazaret_session::pool::{
+    NextContainer, NextContainerBuilder, PoolSizes, drop_next_container, sweep,
+};
 use lazaret_session::store::record::Outcome;
 use lazaret_session::store::{Store, StoreError};
 use lazaret_tests::tree_text;
 
 use super::world::World;
 
-/// A world whose profile is to have one place in the pool, once a command has ended.
+/// A world whose profile is to have one slot in the pool, once a command has ended.
 pub(super) fn with_pool(mut world: World) -> World {
     world.places = 1;
     world
@@ -25,7 +27,7 @@ pub(super) fn with_pool(mut world: World) -> World {
 
 impl World {
     /// A run on a volume that is kept, with all that comes after its command.
-    pub(super) fn run_kept(&self) -> (Option<Synced>, RunEnd) {
+    pub(super) fn run_kept(&self) -> (Option<Updated>, RunEnd) {
         let RunOutcome {
             collected,
             update: synced,
@@ -38,7 +40,7 @@ impl World {
     }
 
     /// What is ready for the next run.
-    pub(super) fn spare(&self) -> Option<NextContainer> {
+    pub(super) fn next_container(&self) -> Option<NextContainer> {
         NextContainer::of(&self.store.find(&self.id()).unwrap())
     }
 
@@ -76,7 +78,7 @@ impl World {
 }
 
 /// How many paths went in, and how many are in conflict.
-pub(super) type Synced = (u64, usize);
+pub(super) type Updated = (u64, usize);
 
 #[test]
 fn each_run_takes_the_container_that_the_one_before_it_left() {
@@ -87,8 +89,11 @@ fn each_run_takes_the_container_that_the_one_before_it_left() {
         let seen = world.watch_containers();
         let (synced, _) = world.run_kept();
         assert_eq!(synced, None);
-        let spare = world.spare().unwrap();
-        assert_eq!((spare.profile.as_str(), world.agents()), ("base", 2));
+        let next_container = world.next_container().unwrap();
+        assert_eq!(
+            (next_container.profile.as_str(), world.agents()),
+            ("base", 2)
+        );
         for run in 2..5 {
             let edit = format!("f notes.txt \"mine {run}\\n\"");
             tree_text::build(&edit, &world.path("workspace"));
@@ -106,8 +111,8 @@ fn each_run_takes_the_container_that_the_one_before_it_left() {
         }
         assert_eq!(tree_text::dump(&world.path("volume")), workspace);
         let session = world.lock().unwrap();
-        assert!(drop_spare(&*world.site().engine, &session).unwrap());
-        assert!(!drop_spare(&*world.site().engine, &session).unwrap());
+        assert!(drop_next_container(&*world.cx().engine, &session).unwrap());
+        assert!(!drop_next_container(&*world.cx().engine, &session).unwrap());
         assert_eq!(world.left(), [session.record().volume().to_string()]);
     }
 }
@@ -116,27 +121,27 @@ fn each_run_takes_the_container_that_the_one_before_it_left() {
 fn only_a_kept_session_of_a_profile_with_a_pool_has_one() {
     let world = World::new();
     world.run_kept();
-    assert_eq!((world.spare(), world.is_partial()), (None, false));
+    assert_eq!((world.next_container(), world.is_partial()), (None, false));
     assert_eq!(world.left().len(), 1);
 
     let world = with_pool(World::new());
     let collected = world.cycle().unwrap();
     world.gate_and_ahead(collected, ApplyMode::Auto).unwrap();
-    assert_eq!((world.spare(), world.agents()), (None, 1));
+    assert_eq!((world.next_container(), world.agents()), (None, 1));
 
     // There a volume can be in one machine at a time.
     let world = with_pool(World::new());
     world.run_kept();
     let session = world.lock().unwrap();
-    let mut site = world.site();
+    let mut cx = world.cx();
     PoolSizes::of(&world.store).set("base", 1).unwrap();
     assert!(
-        Ahead::of(&site, &world.store, &session, &world.filling())
+        NextContainerBuilder::of(&cx, &world.store, &session, &world.filling())
             .unwrap()
             .is_some()
     );
-    site.info.capabilities.shares_volumes = false;
-    let ahead = Ahead::of(&site, &world.store, &session, &world.filling()).unwrap();
+    cx.info.capabilities.shares_volumes = false;
+    let ahead = NextContainerBuilder::of(&cx, &world.store, &session, &world.filling()).unwrap();
     assert!(ahead.is_none());
 }
 
@@ -157,14 +162,17 @@ fn one_that_does_not_fit_or_does_not_run_is_removed_and_the_run_makes_its_own() 
             "agent" => world.engine.fake.end_container(&agent, ended),
             _ => world.engine.fake.end_container(&gateway, ended),
         }
-        assert!(world.spare().is_some(), "the file knows nothing of it");
+        assert!(
+            world.next_container().is_some(),
+            "the file knows nothing of it"
+        );
         let session = world.lock().unwrap();
-        let swept = sweep(&*world.site().engine, &session).unwrap();
+        let swept = sweep(&*world.cx().engine, &session).unwrap();
         assert_eq!(swept.is_some(), is_there, "{what}");
         drop(session);
         world.run_kept();
         assert_eq!(*seen.lock().unwrap(), [1, 3], "{what}");
-        assert!(world.spare().is_some(), "{what}");
+        assert!(world.next_container().is_some(), "{what}");
         // Another one, and its gateway, sockets and volume.
         assert_eq!(world.left().len(), 4, "{what}: {:?}", world.left());
     }
@@ -176,7 +184,7 @@ fn a_sweep_leaves_it_and_its_maker_holds_the_session() {
     world.run_kept();
     let left = world.left();
     assert_eq!(left.len(), 4, "{left:?}");
-    sweep_store(&world.site(), &world.store).unwrap();
+    sweep_store(&world.cx(), &world.store).unwrap();
     let resumed = world.resume().unwrap();
     assert!(
         matches!(resumed, RecoverOutcome::Unchanged(_)),
@@ -187,7 +195,8 @@ fn a_sweep_leaves_it_and_its_maker_holds_the_session() {
 
     PoolSizes::of(&world.store).set("base", 1).unwrap();
     let session = world.lock().unwrap();
-    let ahead = Ahead::of(&world.site(), &world.store, &session, &world.filling()).unwrap();
+    let ahead =
+        NextContainerBuilder::of(&world.cx(), &world.store, &session, &world.filling()).unwrap();
     drop(session);
     let busy = world.store.lock(&world.id());
     assert!(matches!(busy, Err(StoreError::Busy { .. })), "{busy:?}");
@@ -204,7 +213,7 @@ fn a_discard_at_the_gate_takes_it_along() {
         .unwrap();
     assert_eq!(end.report.outcome, Some(Outcome::Discarded));
     assert_eq!(world.agents(), 2, "one was made");
-    assert_eq!((world.spare(), world.is_partial()), (None, false));
+    assert_eq!((world.next_container(), world.is_partial()), (None, false));
     assert_eq!(world.left().len(), 1);
 }
 
@@ -220,7 +229,7 @@ fn a_pool_that_is_drained_meanwhile_gets_none() {
     world
         .gate_and_ahead(cycle.collected, ApplyMode::Auto)
         .unwrap();
-    assert_eq!((world.spare(), world.is_partial()), (None, false));
+    assert_eq!((world.next_container(), world.is_partial()), (None, false));
     assert_eq!(world.left().len(), 1);
 }
 
@@ -229,18 +238,18 @@ fn flt_08_an_interruption_while_it_is_made_leaves_nothing() {
     for verb in [Verb::CreateContainer, Verb::StartContainer] {
         let world = with_pool(World::with_network());
         let cycle = world.cycle_kept().unwrap();
-        let interrupt = world.interrupt.clone();
-        world.engine.meanwhile(verb, move || interrupt.raise());
+        let cancel = world.cancel.clone();
+        world.engine.meanwhile(verb, move || cancel.raise());
         // The gate may have been through by then, or keep the changes; or say so.
         if let Err(failure) = world.gate_and_ahead(cycle.collected, ApplyMode::Auto) {
             assert!(failure.error.is::<Interrupted>(), "{failure:?}");
         }
-        assert_eq!((world.spare(), world.is_partial()), (None, false));
+        assert_eq!((world.next_container(), world.is_partial()), (None, false));
         assert_eq!(world.left().len(), 1, "{:?}", world.left());
     }
 }
 
-/// A sweep has listed what the engine has when a run takes a place and goes on to its end.
+/// A sweep has listed what the engine has when a run takes a slot and goes on to its end.
 #[test]
 fn flt_14_a_place_that_is_taken_while_a_sweep_lists_is_left() {
     for verb in [Verb::Containers, Verb::Volumes] {
@@ -251,7 +260,7 @@ fn flt_14_a_place_that_is_taken_while_a_sweep_lists_is_left() {
         world.engine.meanwhile(verb, move || {
             tell.send(other.cycle_kept().unwrap()).unwrap();
         });
-        sweep_store(&world.site(), &world.store).unwrap();
+        sweep_store(&world.cx(), &world.store).unwrap();
         let cycle = told.recv().unwrap();
         let record = world.record().unwrap();
         assert!(record.berth.is_some(), "it took the place");

@@ -1,4 +1,4 @@
-//! `Keyboard`: what is typed, on its way to the command, and the size of the screen.
+//! `TerminalInput`: what is typed, on its way to the command, and the size of the screen.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ const ESCAPE: u8 = 0x1d;
 const TIMES: usize = 3;
 
 /// What a tenth of a second brings, again and again.
-pub(crate) struct Keyboard<'a> {
+pub(crate) struct TerminalInput<'a> {
     /// The command's stdin.
     pub(crate) to: Box<dyn Write + Send>,
     /// Resizes its terminal.
@@ -26,7 +26,7 @@ pub(crate) struct Keyboard<'a> {
     pub(crate) insist: &'a (dyn Fn() + Sync),
 }
 
-impl Keyboard<'_> {
+impl TerminalInput<'_> {
     /// Carries keys until the command has ended or the terminal is gone.
     pub(crate) fn run(mut self) {
         let mut buffer = [0; 4096];

@@ -1,4 +1,4 @@
-//! `EngineMemory`: a cache of what engines answer to a probe.
+//! `EngineInfoCache`: a cache of what engines answer to a probe.
 //!
 //! Podman runs three programs to answer a probe, which adds 0.2 s to every start on an idle
 //! machine; Docker runs two. The answer of an engine on this machine is a cache hit for a day, as
@@ -14,7 +14,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use lazaret_runtime::{Engine, EngineInfo, Greeting, Memory};
+use lazaret_runtime::{Engine, EngineInfo, Greeting, InfoCache};
 use lazaret_tree::Digest;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A directory of answers.
 #[derive(Debug, Clone)]
-pub struct EngineMemory {
+pub struct EngineInfoCache {
     dir: PathBuf,
     /// `None` if the system has no boot id: then nothing is kept.
     boot: Option<String>,
@@ -36,14 +36,14 @@ pub struct EngineMemory {
 
 /// What an engine said.
 #[derive(Debug, Serialize, Deserialize)]
-struct Said {
+struct CachedInfo {
     boot: String,
     at: SystemTime,
     greeting: Greeting,
     info: EngineInfo,
 }
 
-impl EngineMemory {
+impl EngineInfoCache {
     /// One that keeps its files in a directory, which need not exist.
     pub fn at(dir: PathBuf) -> Self {
         Self {
@@ -66,36 +66,36 @@ impl EngineMemory {
 
 /// What a run goes by without having asked.
 #[derive(Debug, Clone)]
-pub struct Recalled<'a> {
+pub struct CacheHit<'a> {
     /// Where it was remembered.
-    pub memory: &'a EngineMemory,
+    pub cache: &'a EngineInfoCache,
     /// Under what.
     pub greeting: Greeting,
 }
 
-impl Recalled<'_> {
+impl CacheHit<'_> {
     /// Lets the next run ask.
     pub fn forget(&self) {
-        self.memory.forget(&self.greeting);
+        self.cache.forget(&self.greeting);
     }
 
     /// Asks for the next run.
     pub fn ask_again(&self, engine: &dyn Engine) {
         match engine.probe() {
-            Ok(info) => self.memory.keep(&self.greeting, &info),
+            Ok(info) => self.cache.keep(&self.greeting, &info),
             Err(_) => self.forget(),
         }
     }
 }
 
-impl Memory for EngineMemory {
+impl InfoCache for EngineInfoCache {
     fn recall(&self, greeting: &Greeting) -> Option<EngineInfo> {
         let text = fs::read(self.file(greeting)).ok()?;
-        let said: Said = serde_json::from_slice(&text).ok()?;
+        let cached: CachedInfo = serde_json::from_slice(&text).ok()?;
         // A clock that was set back makes it older than it can be.
-        let is_fresh = said.at.elapsed().is_ok_and(|age| age < TRUSTED);
-        let is_same = said.greeting == *greeting && Some(&said.boot) == self.boot.as_ref();
-        (is_fresh && is_same).then_some(said.info)
+        let is_fresh = cached.at.elapsed().is_ok_and(|age| age < TRUSTED);
+        let is_same = cached.greeting == *greeting && Some(&cached.boot) == self.boot.as_ref();
+        (is_fresh && is_same).then_some(cached.info)
     }
 
     fn keep(&self, greeting: &Greeting, info: &EngineInfo) {
@@ -103,7 +103,7 @@ impl Memory for EngineMemory {
         let Some(boot) = self.boot.clone().filter(|_| greeting.is_here()) else {
             return;
         };
-        let said = Said {
+        let cached = CachedInfo {
             boot,
             at: SystemTime::now(),
             greeting: greeting.clone(),
@@ -116,7 +116,7 @@ impl Memory for EngineMemory {
                 .mode(0o700)
                 .create(&self.dir),
         );
-        let write = |out: &mut dyn std::io::Write| Ok(serde_json::to_writer(out, &said)?);
+        let write = |out: &mut dyn std::io::Write| Ok(serde_json::to_writer(out, &cached)?);
         drop(DeferredSync::default().put(&self.file(greeting), write));
     }
 }
@@ -149,54 +149,54 @@ mod tests {
     #[test]
     fn what_was_said_is_recalled_under_the_same_greeting_only() {
         let dir = tempfile::tempdir().unwrap();
-        let memory = EngineMemory::at(dir.path().join("new/engines"));
+        let cache = EngineInfoCache::at(dir.path().join("new/engines"));
         let here = greeting("unix:///run/podman.sock", "4.3.1");
-        assert_eq!(memory.recall(&here), None);
-        memory.keep(&here, &info());
-        assert_eq!(memory.recall(&here), Some(info()));
+        assert_eq!(cache.recall(&here), None);
+        cache.keep(&here, &info());
+        assert_eq!(cache.recall(&here), Some(info()));
         assert_eq!(
-            memory.recall(&greeting("unix:///run/podman.sock", "4.3.2")),
+            cache.recall(&greeting("unix:///run/podman.sock", "4.3.2")),
             None
         );
         assert_eq!(
-            memory.recall(&greeting("unix:///run/other.sock", "4.3.1")),
+            cache.recall(&greeting("unix:///run/other.sock", "4.3.1")),
             None
         );
-        let rebooted = EngineMemory {
+        let rebooted = EngineInfoCache {
             boot: Some("another".to_owned()),
-            ..memory.clone()
+            ..cache.clone()
         };
         assert_eq!(rebooted.recall(&here), None);
-        memory.forget(&here);
-        assert_eq!(memory.recall(&here), None);
+        cache.forget(&here);
+        assert_eq!(cache.recall(&here), None);
     }
 
     #[test]
     fn what_is_old_damaged_or_elsewhere_is_asked_again() {
         let dir = tempfile::tempdir().unwrap();
-        let memory = EngineMemory::at(dir.path().to_path_buf());
+        let cache = EngineInfoCache::at(dir.path().to_path_buf());
         let elsewhere = greeting("tcp://10.0.0.1:2375", "4.3.1");
-        memory.keep(&elsewhere, &info());
-        assert_eq!(memory.recall(&elsewhere), None);
+        cache.keep(&elsewhere, &info());
+        assert_eq!(cache.recall(&elsewhere), None);
         let here = greeting("unix:///run/podman.sock", "4.3.1");
         for at in [
             SystemTime::now() - TRUSTED,
             SystemTime::now() + Duration::from_secs(60),
         ] {
-            let said = Said {
-                boot: memory.boot.clone().unwrap(),
+            let cached = CachedInfo {
+                boot: cache.boot.clone().unwrap(),
                 at,
                 greeting: here.clone(),
                 info: info(),
             };
-            fs::write(memory.file(&here), serde_json::to_vec(&said).unwrap()).unwrap();
-            assert_eq!(memory.recall(&here), None);
+            fs::write(cache.file(&here), serde_json::to_vec(&cached).unwrap()).unwrap();
+            assert_eq!(cache.recall(&here), None);
         }
-        memory.keep(&here, &info());
-        let text = fs::read(memory.file(&here)).unwrap();
+        cache.keep(&here, &info());
+        let text = fs::read(cache.file(&here)).unwrap();
         for length in 0..text.len() {
-            fs::write(memory.file(&here), &text[..length]).unwrap();
-            assert_eq!(memory.recall(&here), None, "{length}");
+            fs::write(cache.file(&here), &text[..length]).unwrap();
+            assert_eq!(cache.recall(&here), None, "{length}");
         }
     }
 }

@@ -11,7 +11,7 @@ use lazaret_session::store::record::Phase;
 use lazaret_tests::tree_text;
 
 use super::flaky::{At, Fault, Kind};
-use super::spare::with_pool;
+use super::next_container::with_pool;
 use super::world::World;
 
 /// What is done about a container that is half made.
@@ -56,17 +56,17 @@ fn fails_at_each(kind: Kind, next: Next) -> usize {
         world.engine.order(None);
         assert_eq!(end.unwrap().exit_code, ExitCode::SUCCESS, "{why}");
         if is_over {
-            assert!(world.spare().is_some() && !world.is_partial());
+            assert!(world.next_container().is_some() && !world.is_partial());
             return nth - 1;
         }
-        assert!(world.spare().is_none(), "{why}");
+        assert!(world.next_container().is_none(), "{why}");
         if kind != Kind::Died {
             assert!(!world.is_partial(), "{why}");
             assert_eq!(world.left().len(), 1, "{why}: {:?}", world.left());
         }
         clear(&world, next, &why);
         world.run_kept();
-        assert!(world.spare().is_some(), "{why}");
+        assert!(world.next_container().is_some(), "{why}");
         let numbers = seen.lock().unwrap().clone();
         assert!(numbers[1] > numbers[0], "{why}: {numbers:?}");
         assert_eq!(world.left().len(), 4, "{why}: {:?}", world.left());
@@ -94,7 +94,7 @@ fn clear(world: &World, next: Next, why: &str) {
         }
         Next::Prune => {
             let session = world.lock().unwrap();
-            let swept = sweep(&*world.site().engine, &session).unwrap();
+            let swept = sweep(&*world.cx().engine, &session).unwrap();
             assert_eq!(swept, None, "{why}");
         }
     }
@@ -165,6 +165,6 @@ fn flt_07_a_disk_that_takes_no_word_of_it_leaves_no_container() {
         assert_eq!(world.left().len(), 1, "{name}: {:?}", world.left());
         fs::remove_dir_all(&path).unwrap();
         world.run_kept();
-        assert!(world.spare().is_some(), "{name}");
+        assert!(world.next_container().is_some(), "{name}");
     }
 }

@@ -1,7 +1,7 @@
 //! `PoolStore`: the places on disk, and the locks that keep one from being taken twice.
 //!
-//! A place is a file below `pool/` in the state directory. The process that makes or takes the
-//! place holds its lock. The extension says how far it is:
+//! A slot is a file below `pool/` in the state directory. The process that makes or takes the
+//! slot holds its lock. The extension says how far it is:
 //!
 //! | file | lock held | lock free |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | `<tag>.ready` | a process checks it | it can be taken |
 //! | `<tag>.taken` | a session is being made of it | a record names it, or its taker died |
 //!
-//! `rename(2)` is what takes a place. A session's record names it before the file goes, so a
+//! `rename(2)` is what takes a slot. A session's record names it before the file goes, so a
 //! sweep finds the tag in a file or in a record at any moment.
 
 use std::ffi::OsStr;
@@ -29,15 +29,15 @@ use crate::store::file::{list_dir, private_dir, random_hex};
 use crate::store::file_lock::{FileLock, GLANCE, GLANCES};
 use crate::store::{Store, StoreError};
 
-/// The largest file of a place, in bytes.
+/// The largest file of a slot, in bytes.
 const MOST: u64 = 64 << 10;
 
-/// What every tag of a place begins with; see [`is_tag`].
+/// What every tag of a slot begins with; see [`is_tag`].
 const PREFIX: &str = "pool-";
 /// Digits behind it, more than the name of a session that is made from its workspace's has.
 const DIGITS: usize = 12;
 
-/// A place, as it was made.
+/// A slot, as it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolSlot {
     /// The profile that it was made for.
@@ -57,19 +57,19 @@ pub struct PoolStore {
     store: String,
 }
 
-/// The file of a place, as it was listed.
+/// The file of a slot, as it was listed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PlaceFile {
+pub(crate) struct SlotFile {
     pub(crate) tag: SessionId,
     ending: &'static str,
 }
 
-/// A place that no other process may make, take or remove.
+/// A slot that no other process may make, take or remove.
 #[derive(Debug)]
 #[must_use = "dropping it gives the place up to others"]
-pub struct Held {
+pub struct LockedSlot {
     /// It.
-    pub place: PoolSlot,
+    pub slot: PoolSlot,
     /// Whose its things are.
     pub owner: ResourceOwner,
     path: PathBuf,
@@ -91,16 +91,16 @@ impl PoolStore {
     /// The disk's.
     pub fn ready(&self) -> Result<Vec<(SessionId, PoolSlot)>, StoreError> {
         let mut found = Vec::new();
-        for PlaceFile { tag, ending } in self.files()? {
+        for SlotFile { tag, ending } in self.files()? {
             if ending != READY {
                 continue;
             }
             // One that was taken just now, or that another lazaret wrote, is none of ours.
-            if let Some(place) = read(&self.path(&tag, READY)) {
-                found.push((tag, place));
+            if let Some(slot) = read(&self.path(&tag, READY)) {
+                found.push((tag, slot));
             }
         }
-        found.sort_by_key(|(_, place)| place.created);
+        found.sort_by_key(|(_, slot)| slot.created);
         Ok(found)
     }
 
@@ -109,7 +109,7 @@ impl PoolStore {
     ///
     /// # Errors
     /// The disk's.
-    pub(crate) fn counts(&self, file: &PlaceFile) -> Result<bool, StoreError> {
+    pub(crate) fn counts(&self, file: &SlotFile) -> Result<bool, StoreError> {
         let path = self.path(&file.tag, file.ending);
         Ok(match (file.ending, FileLock::of(&path)?) {
             (MAKING | TAKEN, FileLock::Taken(_lock)) => {
@@ -121,7 +121,7 @@ impl PoolStore {
         })
     }
 
-    /// Begins a place.
+    /// Begins a slot.
     ///
     /// # Errors
     /// The disk's.
@@ -130,11 +130,11 @@ impl PoolStore {
         profile: &str,
         engine: &str,
         fit: Fingerprint,
-    ) -> Result<Held, StoreError> {
+    ) -> Result<LockedSlot, StoreError> {
         private_dir(&self.dir)?;
         let tag: SessionId = format!("{PREFIX}{}", &random_hex()[..DIGITS]).parse()?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let place = PoolSlot {
+        let slot = PoolSlot {
             profile: profile.to_owned(),
             engine: engine.to_owned(),
             fit,
@@ -149,22 +149,22 @@ impl PoolStore {
             .open(&path)
             .at(&path)?;
         file.lock().at(&path)?;
-        serde_json::to_writer(&file, &place).at(&path)?;
-        let mut held = Held {
-            place,
+        serde_json::to_writer(&file, &slot).at(&path)?;
+        let mut locked = LockedSlot {
+            slot,
             owner: self.owner(tag),
             path,
             _lock: file,
         };
-        held.rename(MAKING)?;
-        Ok(held)
+        locked.rename(MAKING)?;
+        Ok(locked)
     }
 
-    /// Locks a place that is ready; `None` if another process has it, or had it.
+    /// Locks a slot that is ready; `None` if another process has it, or had it.
     ///
     /// # Errors
     /// The disk's.
-    pub fn hold(&self, tag: &SessionId) -> Result<Option<Held>, StoreError> {
+    pub fn lock(&self, tag: &SessionId) -> Result<Option<LockedSlot>, StoreError> {
         let path = self.path(tag, READY);
         let mut found = FileLock::of(&path)?;
         for _ in 0..GLANCES {
@@ -177,8 +177,8 @@ impl PoolStore {
         let FileLock::Taken(lock) = found else {
             return Ok(None);
         };
-        Ok(read(&path).map(|place| Held {
-            place,
+        Ok(read(&path).map(|slot| LockedSlot {
+            slot,
             owner: self.owner(tag.clone()),
             path,
             _lock: lock,
@@ -202,7 +202,7 @@ impl PoolStore {
     ///
     /// # Errors
     /// The disk's.
-    pub(crate) fn files(&self) -> Result<Vec<PlaceFile>, StoreError> {
+    pub(crate) fn files(&self) -> Result<Vec<SlotFile>, StoreError> {
         let mut files = Vec::new();
         for entry in list_dir(&self.dir)? {
             let name = PathBuf::from(entry.file_name());
@@ -215,7 +215,7 @@ impl PoolStore {
                 && is_tag(tag)
                 && let Ok(tag) = tag.parse()
             {
-                files.push(PlaceFile { tag, ending });
+                files.push(SlotFile { tag, ending });
             }
         }
         Ok(files)
@@ -226,8 +226,8 @@ const MAKING: &str = "making";
 const READY: &str = "ready";
 const TAKEN: &str = "taken";
 
-impl Held {
-    /// Makes a finished place ready to be taken.
+impl LockedSlot {
+    /// Makes a finished slot ready to be taken.
     ///
     /// # Errors
     /// The disk's.
@@ -260,7 +260,7 @@ impl Held {
     }
 }
 
-/// Whether a tag is one of a place. A session that is named so by its user is one as well:
+/// Whether a tag is one of a slot. A session that is named so by its user is one as well:
 /// that only keeps its things from being swept while a record can't be read.
 pub(crate) fn is_tag(tag: &str) -> bool {
     let digits = tag.strip_prefix(PREFIX).unwrap_or_default();

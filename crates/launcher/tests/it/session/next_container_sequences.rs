@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_runtime::{ContainerState, Engine as _};
 use lazaret_session::lifecycle::recover::sweep as sweep_store;
-use lazaret_session::pool::drop_spare;
+use lazaret_session::pool::drop_next_container;
 use lazaret_tests::{Random, tree_text};
 
 use super::flaky::{At, Fault, Kind};
-use super::spare::with_pool;
+use super::next_container::with_pool;
 use super::world::World;
 
 /// Sequences of an ordinary run; `LAZARET_SEQUENCES` sets another number.
@@ -119,12 +119,12 @@ fn play(seed: u64, counts: &mut Counts) {
                 tree_text::build(&line, &world.path("workspace"));
                 files.insert(name, text);
             }
-            7 => sweep_store(&world.site(), &world.store).unwrap(),
+            7 => sweep_store(&world.cx(), &world.store).unwrap(),
             _ if is_new => {}
             8 => drop(world.resume().unwrap()),
             9 => {
                 let session = world.lock().unwrap();
-                drop_spare(&*world.site().engine, &session).unwrap();
+                drop_next_container(&*world.cx().engine, &session).unwrap();
                 next = Next::None;
             }
             10 => {
