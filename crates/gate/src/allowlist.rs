@@ -1,4 +1,4 @@
-//! `Remembered`: what the user allows for good, in `$XDG_CONFIG_HOME/lazaret/allowed.toml`.
+//! `Allowlist`: what the user allows for good, in `$XDG_CONFIG_HOME/lazaret/allowed.toml`.
 //!
 //! An entry names a finding's code, a path, and what would lie there (`fingerprint`): type,
 //! mode and contents, whatever was there before and in whichever workspace. Where the finding
@@ -33,7 +33,7 @@ const HEADER: &str = "# Written by `lazaret apply --remember`; see `lazaret allo
 
 /// What the user allows for good.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remembered {
+pub struct Allowlist {
     path: Option<PathBuf>,
     entries: Vec<Entry>,
 }
@@ -110,7 +110,7 @@ pub struct AllowlistParseError {
     pub message: String,
 }
 
-impl Remembered {
+impl Allowlist {
     /// Returns an empty list that is never written, for a user without a configuration directory.
     pub fn nothing() -> Self {
         Self {

@@ -5,7 +5,7 @@ use std::path::Path;
 use lazaret_transfer::{ApplyError, ApplyReceipt, Transaction};
 
 use crate::case::Case;
-use crate::decision::Plan;
+use crate::decision::ApplyPlan;
 
 /// Writes the approved changes into the workspace, all of them or none. `journal` is where
 /// the transaction notes how far it is: the directory must not exist.
@@ -14,7 +14,7 @@ use crate::decision::Plan;
 /// When an earlier apply or undo of the workspace was cut off, a file was changed meanwhile,
 /// or the disk refuses. The workspace is as it was before then, unless the error is
 /// [`ApplyError::Unfinished`].
-pub fn apply(case: &Case, plan: &Plan, journal: &Path) -> Result<ApplyReceipt, ApplyError> {
+pub fn apply(case: &Case, plan: &ApplyPlan, journal: &Path) -> Result<ApplyReceipt, ApplyError> {
     Transaction::prepare(
         case.contents.workspace(),
         plan.approved.changes(),

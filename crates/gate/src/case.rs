@@ -49,7 +49,7 @@ impl Case {
     }
 
     /// Notes what an earlier apply of the batch did, where the workspace is in conflict now,
-    /// and returns at how many places that is. [`Case::look_again`] merges with it.
+    /// and returns at how many places that is. [`Case::refresh`] merges with it.
     pub fn note_applied(&mut self, applied: impl IntoIterator<Item = Arc<Change>>) -> usize {
         let mut noted = 0;
         for applied in applied {
@@ -111,5 +111,5 @@ impl Case {
 }
 
 fn is_clash(drift: &Drift) -> bool {
-    matches!(drift, Drift::Clash(_))
+    matches!(drift, Drift::Conflict(_))
 }

@@ -19,7 +19,7 @@ pub enum Pick {
     Hunks(BTreeSet<usize>),
     /// The session's version in place of the user's own, where the two are in conflict.
     /// An undo brings the user's back.
-    Theirs,
+    SessionVersion,
 }
 
 /// What a person wants of a case: a pick for some paths, one for all others, and what is

@@ -4,16 +4,16 @@ use lazaret_transfer::PendingUpdate;
 use lazaret_validator::{Approved, Outcome as Judged};
 
 use super::allowlist::Entry;
-use super::proposal::{ApproveError, Item, ItemState, Origin, Proposal, Waiting};
+use super::proposal::{ApproveError, ItemState, Origin, Pending, Proposal, ProposedChange};
 
 /// What becomes of a case.
 #[derive(Debug)]
 #[must_use = "an approval that is dropped applies nothing"]
 pub enum Decision {
     /// These changes, and no others, may be applied.
-    Apply(Plan),
+    Apply(ApplyPlan),
     /// There is nothing that could be applied.
-    Nothing,
+    NothingToApply,
     /// Not now.
     Keep(KeepReason),
     /// Never.
@@ -24,7 +24,7 @@ pub enum Decision {
 
 /// What is applied now, and what is left for later.
 #[derive(Debug)]
-pub struct Plan {
+pub struct ApplyPlan {
     /// What was agreed to.
     pub approved: Approved,
     /// How many changes were left out or are in conflict.
@@ -42,13 +42,13 @@ pub struct Plan {
 
 /// Who agrees to an apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Consent {
+pub enum ApprovalMode {
     /// The user has not agreed yet: show the changes and ask.
     Ask,
     /// The user, beforehand, to a batch in which nothing graver than a note was found.
     IfClean,
     /// The user, beforehand, to whatever may be applied; what is blocked stays blocked.
-    Given(OnConflict),
+    Preapproved(OnConflict),
     /// The user decides later.
     Withheld,
 }
@@ -135,34 +135,34 @@ impl Decision {
 /// As [`approve`].
 pub fn decide_unasked(
     proposal: Proposal,
-    consent: Consent,
+    approval: ApprovalMode,
     person: Person,
 ) -> Result<Unasked, ApproveError> {
     if proposal.digest().is_none() {
         return Ok(Unasked::Decided(Decision::Reject));
     }
     let refuses = matches!(
-        consent,
-        Consent::IfClean | Consent::Given(OnConflict::Refuse)
+        approval,
+        ApprovalMode::IfClean | ApprovalMode::Preapproved(OnConflict::Refuse)
     );
     if refuses && proposal.conflicts().next().is_some() {
         return Ok(Unasked::Decided(Decision::Keep(KeepReason::Conflicts)));
     }
     // A person may still allow something, or take the session's version.
-    let can_pick = consent == Consent::Ask && person == Person::Present;
-    let waits = |item: &Item| proposal.waiting(item) != Waiting::No;
+    let can_pick = approval == ApprovalMode::Ask && person == Person::Present;
+    let waits = |item: &ProposedChange| proposal.pending(item) != Pending::No;
     if proposal.changes().is_empty() && !(can_pick && proposal.count(waits) > 0) {
         return Ok(Unasked::Decided(nothing(&proposal)));
     }
-    Ok(match consent {
-        Consent::Withheld => Unasked::Decided(Decision::Keep(KeepReason::Chosen)),
-        Consent::IfClean if proposal.outcome() != Judged::Clean => {
+    Ok(match approval {
+        ApprovalMode::Withheld => Unasked::Decided(Decision::Keep(KeepReason::Chosen)),
+        ApprovalMode::IfClean if proposal.outcome() != Judged::Clean => {
             Unasked::Decided(Decision::Keep(KeepReason::NotClean))
         }
-        Consent::IfClean | Consent::Given(_) => {
+        ApprovalMode::IfClean | ApprovalMode::Preapproved(_) => {
             Unasked::Decided(Decision::Apply(approve(proposal)?))
         }
-        Consent::Ask => Unasked::Ask(proposal),
+        ApprovalMode::Ask => Unasked::Ask(proposal),
     })
 }
 
@@ -171,10 +171,10 @@ pub fn decide_unasked(
 fn nothing(proposal: &Proposal) -> Decision {
     if proposal.conflicts().next().is_some() {
         Decision::Keep(KeepReason::Conflicts)
-    } else if proposal.count(|item| proposal.waiting(item) == Waiting::Open) > 0 {
+    } else if proposal.count(|item| proposal.pending(item) == Pending::Choice) > 0 {
         Decision::Keep(KeepReason::LeftOut)
     } else if proposal.outcome() == Judged::Clean {
-        Decision::Nothing
+        Decision::NothingToApply
     } else {
         Decision::Keep(KeepReason::NotClean)
     }
@@ -185,13 +185,13 @@ fn nothing(proposal: &Proposal) -> Decision {
 ///
 /// # Errors
 /// When the batch is rejected.
-pub fn approve(proposal: Proposal) -> Result<Plan, ApproveError> {
+pub fn approve(proposal: Proposal) -> Result<ApplyPlan, ApproveError> {
     let shown = proposal.digest().ok_or(ApproveError::Rejected)?;
     let all = proposal.open();
-    let count = |waiting| proposal.count(|item| proposal.waiting(item) == waiting);
-    let (held, left) = (count(Waiting::Held), count(Waiting::Open));
+    let count = |pending| proposal.count(|item| proposal.pending(item) == pending);
+    let (held, left) = (count(Pending::Allowance), count(Pending::Choice));
     let taken = taken(&proposal);
-    Ok(Plan {
+    Ok(ApplyPlan {
         taken,
         approved: proposal.approve(shown)?,
         left,
@@ -202,7 +202,8 @@ pub fn approve(proposal: Proposal) -> Result<Plan, ApproveError> {
 }
 
 fn taken(proposal: &Proposal) -> PendingUpdate {
-    let taken = |item: &&Item| item.state == ItemState::Applies && item.origin != Origin::Hunks;
+    let taken =
+        |item: &&ProposedChange| item.state == ItemState::Applies && item.origin != Origin::Hunks;
     let made = proposal.items().iter().filter(taken).map(|item| &item.made);
     let there = made
         .clone()

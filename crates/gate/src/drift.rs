@@ -30,12 +30,12 @@ pub(super) enum Drift {
     /// Neither, but both sides fit together: from what is there to what they come to.
     Merged(Arc<Change>),
     /// Neither.
-    Clash(Box<Clash>),
+    Conflict(Box<DriftConflict>),
 }
 
 /// What the user made of a path that the session changed too.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Clash {
+pub(super) struct DriftConflict {
     pub(super) kind: ConflictKind,
     /// What is there.
     pub(super) host: EntryAt,
@@ -57,13 +57,13 @@ pub(super) fn drifts(
         drifts.push(match host_state {
             HostState::Expected => Drift::Expected,
             HostState::Already => Drift::Already,
-            HostState::Conflict(kind) => clash(change, kind, contents)?,
+            HostState::Conflict(kind) => conflict(change, kind, contents)?,
         });
     }
     Ok(drifts)
 }
 
-fn clash(
+fn conflict(
     change: &Change,
     kind: ConflictKind,
     contents: &mut Contents,
@@ -83,7 +83,7 @@ fn clash(
             before: Some(host),
             after: Some(merged),
         })),
-        (host, _) => Drift::Clash(Box::new(Clash { kind, host })),
+        (host, _) => Drift::Conflict(Box::new(DriftConflict { kind, host })),
     })
 }
 

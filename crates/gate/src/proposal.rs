@@ -17,7 +17,7 @@ use lazaret_validator::{
 /// What would be applied of a case, given some choices.
 #[derive(Debug, Clone)]
 pub struct Proposal {
-    pub(super) items: Arc<Vec<Item>>,
+    pub(super) items: Arc<Vec<ProposedChange>>,
     pub(super) findings: Arc<Findings>,
     pub(super) outcome: Outcome,
     /// `None` exactly when the batch is rejected.
@@ -26,7 +26,7 @@ pub struct Proposal {
 
 /// One changed path of a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct ProposedChange {
     /// What the session did: from what was sent in to what came out.
     pub made: Arc<Change>,
     /// What would be written instead, where that is something else: the user changed the
@@ -44,7 +44,7 @@ pub enum ItemState {
     /// It is written.
     Applies,
     /// The workspace has it already (APP-09).
-    Already,
+    AlreadyApplied,
     /// The person left it out.
     LeftOut,
     /// The workspace was changed too, and the two can't be merged.
@@ -60,13 +60,13 @@ pub enum ItemState {
 
 /// Whether something that is not applied could be applied later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
+pub enum Pending {
     /// It is applied now, or never.
     No,
     /// It was left out, or is in conflict.
-    Open,
+    Choice,
     /// It has to be allowed by name.
-    Held,
+    Allowance,
 }
 
 /// Where the proposed contents come from.
@@ -79,7 +79,7 @@ pub enum Origin {
     /// Some hunks of the session's change.
     Hunks,
     /// The session, in place of an edit of the user's that it is in conflict with.
-    Theirs,
+    SessionVersion,
 }
 
 /// Why an approval is refused: a mistake in lazaret, never the user's.
@@ -93,7 +93,7 @@ pub enum ApproveError {
     Mismatch(#[from] ApprovalMismatch),
 }
 
-impl Item {
+impl ProposedChange {
     /// Where.
     pub fn path(&self) -> &RelPath {
         &self.made.path
@@ -104,7 +104,7 @@ impl Item {
         self.shared()
     }
 
-    /// Returns [`Item::proposed`] for a caller that keeps it.
+    /// Returns [`ProposedChange::proposed`] for a caller that keeps it.
     pub(super) fn shared(&self) -> &Arc<Change> {
         self.instead.as_ref().unwrap_or(&self.made)
     }
@@ -120,12 +120,12 @@ impl Item {
 
 impl Proposal {
     /// Every changed path outside `.git`, in order.
-    pub fn items(&self) -> &[Item] {
+    pub fn items(&self) -> &[ProposedChange] {
         &self.items
     }
 
     /// Looks one path up.
-    pub fn item(&self, path: &RelPath) -> Option<&Item> {
+    pub fn item(&self, path: &RelPath) -> Option<&ProposedChange> {
         let found = self.items.binary_search_by(|item| item.path().cmp(path));
         self.items.get(found.ok()?)
     }
@@ -182,17 +182,17 @@ impl Proposal {
     }
 
     /// Whether something is not applied now, and could be later.
-    pub fn waiting(&self, item: &Item) -> Waiting {
+    pub fn pending(&self, item: &ProposedChange) -> Pending {
         let mut item = item;
         // What it depends on may depend on something too: a directory above, or an entry
         // below it.
         for _ in 0..=2 * MAX_DEPTH {
             match &item.state {
-                ItemState::LeftOut | ItemState::Conflict(_) => return Waiting::Open,
+                ItemState::LeftOut | ItemState::Conflict(_) => return Pending::Choice,
                 // The rest of its hunks.
-                ItemState::Applies if item.origin == Origin::Hunks => return Waiting::Open,
-                ItemState::Blocked(_) if item.is_allowable() => return Waiting::Held,
-                ItemState::Applies | ItemState::Already | ItemState::Blocked(_) => break,
+                ItemState::Applies if item.origin == Origin::Hunks => return Pending::Choice,
+                ItemState::Blocked(_) if item.is_allowable() => return Pending::Allowance,
+                ItemState::Applies | ItemState::AlreadyApplied | ItemState::Blocked(_) => break,
                 ItemState::Depends(path) => match self.item(path) {
                     Some(other) => item = other,
                     None => break,
@@ -203,22 +203,22 @@ impl Proposal {
                         Some(other) => item = other,
                         // What is there does not come back; the file is still the user's to
                         // decide on.
-                        None => return Waiting::Open,
+                        None => return Pending::Choice,
                     }
                 }
             }
         }
-        Waiting::No
+        Pending::No
     }
 
     /// How many items are in a state that a question needs an answer to.
-    pub fn count(&self, wanted: impl Fn(&Item) -> bool) -> usize {
+    pub fn count(&self, wanted: impl Fn(&ProposedChange) -> bool) -> usize {
         self.items.iter().filter(|item| wanted(item)).count()
     }
 
     /// How many changes the workspace does not have yet.
     pub fn open(&self) -> usize {
-        self.count(|item| item.state != ItemState::Already)
+        self.count(|item| item.state != ItemState::AlreadyApplied)
     }
 
     /// The digest of exactly what would be written; `None` of a rejected batch.

@@ -18,10 +18,10 @@ use rustix::fs::AtFlags;
 use super::case::Case;
 use super::choices::{Choices, Pick};
 use super::contents::Contents;
-use super::drift::{Clash, Drift, DriftError, drifts, insert};
+use super::drift::{Drift, DriftConflict, DriftError, drifts, insert};
 use super::file_diff::FileDiff;
 use super::input::GateInput;
-use super::proposal::{Item, ItemState, Origin, Proposal};
+use super::proposal::{ItemState, Origin, Proposal, ProposedChange};
 
 /// Why a case can't be put together.
 #[derive(Debug, thiserror::Error)]
@@ -95,7 +95,7 @@ impl Case {
     ///
     /// # Errors
     /// When the workspace can't be read, or the quarantine not be written.
-    pub fn look_again(&mut self) -> Result<(), CaseError> {
+    pub fn refresh(&mut self) -> Result<(), CaseError> {
         self.drifts = drifts(&self.changes, &mut self.contents)?;
         Ok(self.judge_whole()?)
     }
@@ -189,14 +189,19 @@ fn propose(case: &Case, choices: &Choices) -> Result<Proposal, ProposeError> {
 }
 
 /// What is wanted of one change, before anything is judged.
-fn item(case: &Case, made: &Arc<Change>, drift: &Drift, pick: &Pick) -> Result<Item, ProposeError> {
+fn item(
+    case: &Case,
+    made: &Arc<Change>,
+    drift: &Drift,
+    pick: &Pick,
+) -> Result<ProposedChange, ProposeError> {
     let (instead, origin, state) = match drift {
-        Drift::Already => (None, Origin::Session, ItemState::Already),
+        Drift::Already => (None, Origin::Session, ItemState::AlreadyApplied),
         Drift::Expected => (None, Origin::Session, ItemState::Applies),
         Drift::Merged(merged) => (Some(merged.clone()), Origin::Merged, ItemState::Applies),
-        Drift::Clash(clash) => clashing(made, clash, pick),
+        Drift::Conflict(conflict) => clashing(made, conflict, pick),
     };
-    let mut item = Item {
+    let mut item = ProposedChange {
         made: made.clone(),
         instead,
         state,
@@ -204,7 +209,7 @@ fn item(case: &Case, made: &Arc<Change>, drift: &Drift, pick: &Pick) -> Result<I
     };
     if item.state == ItemState::Applies {
         match pick {
-            Pick::Take | Pick::Alone | Pick::Theirs => {}
+            Pick::Take | Pick::Alone | Pick::SessionVersion => {}
             Pick::Leave => item.state = ItemState::LeftOut,
             Pick::Hunks(chosen) => match in_part(case, item.proposed(), chosen)? {
                 Part::All => {}
@@ -225,13 +230,15 @@ fn item(case: &Case, made: &Arc<Change>, drift: &Drift, pick: &Pick) -> Result<I
 /// What is wanted where the user changed the path too, and nothing can be merged.
 fn clashing(
     made: &Change,
-    Clash { kind, host }: &Clash,
+    DriftConflict { kind, host }: &DriftConflict,
     pick: &Pick,
 ) -> (Option<Arc<Change>>, Origin, ItemState) {
     match (pick, replacing(made, host)) {
-        (Pick::Theirs, Some(proposed)) => {
-            (Some(Arc::new(proposed)), Origin::Theirs, ItemState::Applies)
-        }
+        (Pick::SessionVersion, Some(proposed)) => (
+            Some(Arc::new(proposed)),
+            Origin::SessionVersion,
+            ItemState::Applies,
+        ),
         (Pick::Leave, _) => (None, Origin::Session, ItemState::LeftOut),
         _ => (None, Origin::Session, ItemState::Conflict(kind.clone())),
     }
@@ -288,10 +295,12 @@ fn in_part(case: &Case, proposed: &Change, chosen: &BTreeSet<usize>) -> Result<P
 }
 
 /// Takes away what is not wanted or can't be had, and all that depends on it.
-fn separate(items: &[Item], policy: &Policy) -> (Vec<Arc<Change>>, Vec<Withheld>) {
+fn separate(items: &[ProposedChange], policy: &Policy) -> (Vec<Arc<Change>>, Vec<Withheld>) {
     let halves = taken_in_part(items);
-    let open = items.iter().filter(|item| item.state != ItemState::Already);
-    let reason = |item: &Item| match &item.state {
+    let open = items
+        .iter()
+        .filter(|item| item.state != ItemState::AlreadyApplied);
+    let reason = |item: &ProposedChange| match &item.state {
         ItemState::LeftOut => Some(WithheldReason::LeftOut),
         ItemState::Conflict(_) => Some(WithheldReason::Conflict),
         _ if policy.alone.contains(item.path()) => None,
@@ -304,8 +313,8 @@ fn separate(items: &[Item], policy: &Policy) -> (Vec<Arc<Change>>, Vec<Withheld>
 
 /// Finds what was moved over a file of which only some hunks are taken: its contents are not
 /// there as a whole.
-fn taken_in_part(items: &[Item]) -> BTreeMap<RelPathBuf, WithheldReason> {
-    let is_in_part = |item: &Item| item.origin == Origin::Hunks;
+fn taken_in_part(items: &[ProposedChange]) -> BTreeMap<RelPathBuf, WithheldReason> {
+    let is_in_part = |item: &ProposedChange| item.origin == Origin::Hunks;
     if !items.iter().any(is_in_part) {
         return BTreeMap::new();
     }
@@ -326,7 +335,7 @@ fn taken_in_part(items: &[Item]) -> BTreeMap<RelPathBuf, WithheldReason> {
 /// where a part of the batch is missing.
 fn settled_verdict(
     case: &Case,
-    items: &[Item],
+    items: &[ProposedChange],
     kept: Vec<Arc<Change>>,
     policy: &Policy,
 ) -> Verdict {
@@ -364,7 +373,10 @@ fn settled_verdict(
 
 /// Finds directories that would be made for nothing: all that was to be in them is held
 /// back.
-fn hollow(items: &[Item], changes: &[Arc<Change>]) -> BTreeMap<RelPathBuf, WithheldReason> {
+fn hollow(
+    items: &[ProposedChange],
+    changes: &[Arc<Change>],
+) -> BTreeMap<RelPathBuf, WithheldReason> {
     let mut hollow = BTreeMap::new();
     let mut filled: BTreeSet<&RelPath> = BTreeSet::new();
     // What is in a directory comes after it.
@@ -372,7 +384,7 @@ fn hollow(items: &[Item], changes: &[Arc<Change>]) -> BTreeMap<RelPathBuf, Withh
         let path = &*change.path;
         let is_made = change.before.is_none() && change.after == Some(Entry::Dir);
         let next = items.partition_point(|item| item.path() <= path);
-        let inside = items.get(next).map(Item::path);
+        let inside = items.get(next).map(ProposedChange::path);
         match inside.filter(|inside| inside.starts_with(path)) {
             Some(inside) if is_made && !filled.contains(path) => {
                 hollow.insert(path.to_owned(), WithheldReason::Keeps(inside.to_owned()));
@@ -385,7 +397,12 @@ fn hollow(items: &[Item], changes: &[Arc<Change>]) -> BTreeMap<RelPathBuf, Withh
 
 /// Judges the trees of what is kept. What was said of everything is said of most parts of it
 /// too, and shared.
-fn judge_once(case: &Case, items: &[Item], kept: Vec<Arc<Change>>, policy: &Policy) -> Verdict {
+fn judge_once(
+    case: &Case,
+    items: &[ProposedChange],
+    kept: Vec<Arc<Change>>,
+    policy: &Policy,
+) -> Verdict {
     let before = before(case, items, &kept);
     // Changes in `.git` never are applied, but what they are is said each time.
     let changes = ChangeSet::new(kept.into_iter().chain(case.git.iter().cloned()).collect());
@@ -401,9 +418,11 @@ fn judge_once(case: &Case, items: &[Item], kept: Vec<Arc<Change>>, policy: &Poli
 }
 
 /// The workspace as it is now, as far as the batch is about it.
-fn before<'a>(case: &'a Case, items: &[Item], kept: &[Arc<Change>]) -> Cow<'a, Tree> {
+fn before<'a>(case: &'a Case, items: &[ProposedChange], kept: &[Arc<Change>]) -> Cow<'a, Tree> {
     let mut before = Cow::Borrowed(&case.baseline);
-    let there = items.iter().filter(|item| item.state == ItemState::Already);
+    let there = items
+        .iter()
+        .filter(|item| item.state == ItemState::AlreadyApplied);
     let there = there.map(|item| (&item.made.path, item.made.after.as_ref()));
     let kept = kept
         .iter()
@@ -421,7 +440,7 @@ fn before<'a>(case: &'a Case, items: &[Item], kept: &[Arc<Change>]) -> Cow<'a, T
 }
 
 /// Writes down why an item does not apply.
-fn mark(items: &mut [Item], withheld: &Withheld) {
+fn mark(items: &mut [ProposedChange], withheld: &Withheld) {
     let path = &*withheld.path;
     let found = items.binary_search_by(|item| item.path().cmp(path));
     if let Some(item) = found.ok().and_then(|at| items.get_mut(at))

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use lazaret_gate::allowlist::Remembered;
+use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::choices::Choices;
 use lazaret_tree::escape;
 
@@ -38,7 +38,7 @@ pub struct GateOptions<'a> {
     /// What to do with the changes.
     pub apply: ApplyMode,
     /// What the user allows for good.
-    pub remembered: &'a Remembered,
+    pub allowlist: &'a Allowlist,
     /// Where the user's git configuration is.
     pub env: &'a Environment,
     /// Says and asks.
@@ -110,7 +110,7 @@ pub fn gate(
     };
     let case = cx.phase("judge", |_| {
         let mut case = open_case(&session, options.env)?;
-        options.remembered.tell(&mut case)?;
+        options.allowlist.tell(&mut case)?;
         Ok::<_, Failure>(case)
     })?;
     // A command that the user broke off has not finished its work: it is kept, not offered.
@@ -133,7 +133,7 @@ pub fn gate(
     let settled = cx.phase("apply", |_| {
         settle(&mut session, &case, &decision, context, options.ui)
     })?;
-    allowlist::remember(options.remembered.clone(), wanted, options.ui);
+    allowlist::remember(options.allowlist.clone(), wanted, options.ui);
     report.settled(&settled);
     report.phases = cx.timings.table();
     Ok(RunEnd {

@@ -1,16 +1,16 @@
-//! `Bench`: what a review needs of the gate.
+//! `ReviewBackend`: what a review needs of the gate.
 
 use lazaret_gate::export::ExportError;
 use lazaret_gate::file_side::ContentsError;
 use lazaret_gate::propose::ProposeError;
 
-use super::diff_view::Body;
-use super::item::{Item, Standing};
+use super::diff_view::DiffView;
+use super::item::{Item, ItemStatus};
 use super::plan::Plan;
 
 /// Why the gate can't answer a review.
 #[derive(Debug, thiserror::Error)]
-pub enum BenchError {
+pub enum ReviewBackendError {
     /// What would be applied can't be derived.
     #[error(transparent)]
     Propose(#[from] ProposeError),
@@ -26,29 +26,29 @@ pub enum BenchError {
 }
 
 /// What a review needs of the gate. Items are named by their place in the list.
-pub trait Bench {
+pub trait ReviewBackend {
     /// Reads what is to be shown of an item's contents.
     ///
     /// # Errors
     /// When they can't be read; the review says so in their place and goes on.
-    fn body(&mut self, item: usize) -> Result<Body, BenchError>;
+    fn diff_view(&mut self, item: usize) -> Result<DiffView, ReviewBackendError>;
 
     /// Says what may become of each item, given what was allowed.
     ///
     /// # Errors
     /// When the gate fails; the review ends.
-    fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, BenchError>;
+    fn statuses(&mut self, items: &[Item]) -> Result<Vec<ItemStatus>, ReviewBackendError>;
 
     /// Derives what would be applied of what was chosen, and judges exactly that. It is what
     /// an agreement is to.
     ///
     /// # Errors
     /// When the gate fails; the review ends.
-    fn propose(&mut self, items: &[Item]) -> Result<Plan, BenchError>;
+    fn propose(&mut self, items: &[Item]) -> Result<Plan, ReviewBackendError>;
 
     /// Writes a patch of what was chosen, and says where.
     ///
     /// # Errors
     /// When it can't be written; the review says so and goes on.
-    fn export(&mut self, items: &[Item]) -> Result<String, BenchError>;
+    fn export(&mut self, items: &[Item]) -> Result<String, ReviewBackendError>;
 }

@@ -1,9 +1,9 @@
-//! `Body`: what is shown of an item's contents, line by line.
+//! `DiffView`: what is shown of an item's contents, line by line.
 
 use lazaret_gate::file_diff::{self, FileDiff, LineCounts, LineKind};
 use similar::{Algorithm, ChangeTag, TextDiff};
 
-use super::text::{Piece, Pieces, Shade};
+use super::text::{Piece, Pieces, TextStyle};
 
 /// Lines above this many bytes are not compared word by word: it would take too long.
 const LONGEST_COMPARED: usize = 4096;
@@ -41,7 +41,7 @@ pub struct Hunk {
 
 /// What is shown of an item's contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Body {
+pub struct DiffView {
     /// What is said instead of lines, or besides them: `binary, 12 bytes, blake3 …`.
     pub words: Vec<String>,
     /// The lines that changed.
@@ -60,7 +60,7 @@ pub enum Parts {
     Whole,
 }
 
-impl Body {
+impl DiffView {
     /// Says something instead of lines.
     pub fn of_words(words: Vec<String>) -> Self {
         Self {
@@ -116,7 +116,7 @@ fn lines(compared: &[file_diff::Line<'_>]) -> Vec<Line> {
             .collect();
         let start = lines.len();
         let plain = run.iter().zip(&texts);
-        lines.extend(plain.map(|(of, text)| line(of, [(text.as_ref(), Shade::Plain)])));
+        lines.extend(plain.map(|(of, text)| line(of, [(text.as_ref(), TextStyle::Plain)])));
         if run.len() > MOST_COMPARED {
             continue;
         }
@@ -133,8 +133,8 @@ fn lines(compared: &[file_diff::Line<'_>]) -> Vec<Line> {
                 let words = words.iter_all_changes();
                 let own = words.filter(move |word| word.tag() != other);
                 own.map(|word| match word.tag() {
-                    ChangeTag::Equal => (word.value(), Shade::Plain),
-                    ChangeTag::Delete | ChangeTag::Insert => (word.value(), Shade::Changed),
+                    ChangeTag::Equal => (word.value(), TextStyle::Plain),
+                    ChangeTag::Delete | ChangeTag::Insert => (word.value(), TextStyle::Changed),
                 })
             };
             let new_at = removed + new_at;
@@ -167,10 +167,13 @@ fn are_alike(old: &str, new: &str) -> bool {
     }
 }
 
-fn line<'a>(of: &file_diff::Line<'_>, parts: impl IntoIterator<Item = (&'a str, Shade)>) -> Line {
+fn line<'a>(
+    of: &file_diff::Line<'_>,
+    parts: impl IntoIterator<Item = (&'a str, TextStyle)>,
+) -> Line {
     let mut pieces = Pieces::default();
-    for (text, shade) in parts {
-        pieces.push(text, shade);
+    for (text, text_style) in parts {
+        pieces.push(text, text_style);
     }
     Line {
         kind: of.kind,
@@ -186,18 +189,18 @@ mod tests {
     use super::*;
 
     fn show(old: &str, new: &str) -> String {
-        let body = Body::compare(old, new);
+        let diff_view = DiffView::compare(old, new);
         let mut text = String::new();
-        for hunk in &body.hunks {
+        for hunk in &diff_view.hunks {
             text.push_str(&format!("{}\n", hunk.header));
             for line in &hunk.lines {
                 let number = |n: Option<usize>| n.map_or(String::new(), |n| n.to_string());
                 let tag = line.kind.as_char();
-                let pieces = line.pieces.iter().map(|piece| match piece.shade {
-                    Shade::Plain => piece.text.clone(),
-                    Shade::Changed => format!("*{}*", piece.text),
-                    Shade::Escaped => format!("<{}>", piece.text),
-                    Shade::Tab => format!("[{}]", piece.text),
+                let pieces = line.pieces.iter().map(|piece| match piece.text_style {
+                    TextStyle::Plain => piece.text.clone(),
+                    TextStyle::Changed => format!("*{}*", piece.text),
+                    TextStyle::Escaped => format!("<{}>", piece.text),
+                    TextStyle::Tab => format!("[{}]", piece.text),
                 });
                 let pieces: String = pieces.collect();
                 let end = if line.unterminated {
@@ -263,23 +266,23 @@ mod tests {
     fn changes_far_apart_are_hunks_of_their_own() {
         let old: String = (1..=30).map(|n| format!("{n}\n")).collect();
         let new = old.replace("\n3\n", "\nthree\n").replace("\n25\n", "\n");
-        let body = Body::compare(&old, &new);
-        let headers: Vec<_> = body.hunks.iter().map(|hunk| &hunk.header).collect();
+        let diff_view = DiffView::compare(&old, &new);
+        let headers: Vec<_> = diff_view.hunks.iter().map(|hunk| &hunk.header).collect();
         assert_eq!(headers, ["@@ -1,6 +1,6 @@", "@@ -22,7 +22,6 @@"]);
         assert_eq!(
-            body.counts(),
+            diff_view.counts(),
             LineCounts {
                 added: 1,
                 removed: 2
             }
         );
-        assert_eq!(body.last_line(), 28);
+        assert_eq!(diff_view.last_line(), 28);
     }
 
     #[test]
     fn a_line_of_a_megabyte_is_no_trouble() {
         let (old, new) = ("a b ".repeat(1 << 18), "b a ".repeat(1 << 18));
-        let body = Body::compare(&old, &new);
-        assert_eq!(body.hunks[0].lines.len(), 2);
+        let diff_view = DiffView::compare(&old, &new);
+        assert_eq!(diff_view.hunks[0].lines.len(), 2);
     }
 }

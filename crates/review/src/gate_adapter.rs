@@ -1,4 +1,4 @@
-//! `Desk`: a case as a review knows it, and the choices of a review as the gate knows them.
+//! `GateAdapter`: a case as a review knows it, and the choices of a review as the gate knows them.
 
 mod halves;
 mod items;
@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::{Choices, Pick};
-use lazaret_gate::export::{self, Batch};
+use lazaret_gate::export::{self, ReportInput};
 use lazaret_gate::file_diff::FileDiff;
 use lazaret_gate::file_side::FileSides;
 use lazaret_gate::proposal::{self, ItemState, Origin, Proposal};
@@ -21,15 +21,15 @@ use lazaret_gate::propose::ProposeError;
 use lazaret_tree::{RelPath, escape};
 use lazaret_validator::{Allowance as Allowed, Severity, Subject, is_allowable};
 
-use self::items::{ALREADY, change_item, facts, mentioned, sign, standing};
-use super::backend::{Bench, BenchError};
-use super::diff_view::{Body, Parts};
-use super::item::{Allowance, Choice, Heard, Item, Remarks, Standing, Why};
+use self::items::{ALREADY, change_item, facts, mentioned, sign, status};
+use super::backend::{ReviewBackend, ReviewBackendError};
+use super::diff_view::{DiffView, Parts};
+use super::item::{Allowance, BlockReason, Choice, FindingIndex, Item, ItemFindings, ItemStatus};
 use super::plan::{Left, Plan, Taken};
 
 /// A case under review.
 #[derive(Debug)]
-pub struct Desk<'a> {
+pub struct GateAdapter<'a> {
     case: &'a Case,
     /// What taking everything comes to.
     whole: Proposal,
@@ -41,7 +41,7 @@ pub struct Desk<'a> {
     reports: Option<PathBuf>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> GateAdapter<'a> {
     /// Lays a case out; `choices` is what was chosen before.
     ///
     /// # Errors
@@ -52,15 +52,15 @@ impl<'a> Desk<'a> {
             everything.allow(allowed.clone());
         }
         let whole = case.propose(&everything)?;
-        let mut desk = Self {
+        let mut adapter = Self {
             case,
             whole,
             places: Vec::new(),
             shown: None,
             reports: None,
         };
-        let items = desk.items(choices);
-        Ok((desk, items))
+        let items = adapter.items(choices);
+        Ok((adapter, items))
     }
 
     /// Lets it write reports into a directory.
@@ -92,7 +92,7 @@ impl<'a> Desk<'a> {
     }
 
     /// The change of the whole that an item is.
-    fn change(&self, item: usize) -> Option<&proposal::Item> {
+    fn change(&self, item: usize) -> Option<&proposal::ProposedChange> {
         self.whole.items().get((*self.places.get(item)?)? as usize)
     }
 
@@ -100,23 +100,23 @@ impl<'a> Desk<'a> {
     fn changes<'i>(
         &'i self,
         items: &'i [Item],
-    ) -> impl Iterator<Item = (&'i Item, &'i proposal::Item)> {
+    ) -> impl Iterator<Item = (&'i Item, &'i proposal::ProposedChange)> {
         let items = items.iter().enumerate();
         items.filter_map(|(index, item)| Some((item, self.change(index)?)))
     }
 
     /// In path order; what is no path comes last, and what is about everything first.
     fn items(&mut self, choices: &Choices) -> Vec<Item> {
-        let heard = Heard::new(self.whole.shared_findings());
-        let mut said = heard.by_subject().peekable();
+        let finding_index = FindingIndex::new(self.whole.shared_findings());
+        let mut said = finding_index.by_subject().peekable();
         let count = self.whole.items().len();
         let (mut items, mut places) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let is_batch = |remarks: &Remarks| subject(remarks) == Some(&Subject::Batch);
-        let batch = said.next_if(is_batch);
+        let is_batch = |findings: &ItemFindings| subject(findings) == Some(&Subject::Batch);
+        let input = said.next_if(is_batch);
         let caches = &self.case.caches;
-        if batch.is_some() || !caches.is_empty() {
-            let remarks = batch.unwrap_or_else(|| Remarks::none(&heard));
-            let mut item = mentioned(".".to_owned(), remarks);
+        if input.is_some() || !caches.is_empty() {
+            let findings = input.unwrap_or_else(|| ItemFindings::none(&finding_index));
+            let mut item = mentioned(".".to_owned(), findings);
             let caches = caches.iter().map(|cache| {
                 format!(
                     "stays in the copy: {} ({})",
@@ -132,18 +132,18 @@ impl<'a> Desk<'a> {
         for (place, proposed) in (0..).zip(self.whole.items()) {
             // What was not carried is no change.
             let is_before =
-                |remarks: &Remarks| path(remarks).is_some_and(|path| path < proposed.path());
-            while let Some(remarks) = said.next_if(is_before) {
-                items.push(mentioned(name(&remarks), remarks));
+                |findings: &ItemFindings| path(findings).is_some_and(|path| path < proposed.path());
+            while let Some(findings) = said.next_if(is_before) {
+                items.push(mentioned(name(&findings), findings));
                 places.push(None);
             }
-            let remarks = said.next_if(|remarks| path(remarks) == Some(proposed.path()));
-            let remarks = remarks.unwrap_or_else(|| Remarks::none(&heard));
-            items.push(change_item(proposed, remarks, choices));
+            let findings = said.next_if(|findings| path(findings) == Some(proposed.path()));
+            let findings = findings.unwrap_or_else(|| ItemFindings::none(&finding_index));
+            items.push(change_item(proposed, findings, choices));
             places.push(Some(place));
         }
-        for remarks in said {
-            items.push(mentioned(name(&remarks), remarks));
+        for findings in said {
+            items.push(mentioned(name(&findings), findings));
             places.push(None);
         }
         self.places = places;
@@ -151,7 +151,7 @@ impl<'a> Desk<'a> {
         items
     }
 
-    fn hunks(&self, item: &proposal::Item) -> usize {
+    fn hunks(&self, item: &proposal::ProposedChange) -> usize {
         let texts = self.case.texts(item.proposed());
         texts.map_or(0, |(old, new)| FileDiff::new(&old, &new).hunks().len())
     }
@@ -171,10 +171,12 @@ impl<'a> Desk<'a> {
             let Some(change) = self.change(index) else {
                 continue;
             };
-            let pick = match (&item.choice, &item.standing, item.allowance) {
+            let pick = match (&item.choice, &item.status, item.allowance) {
                 (Choice::Take, ..) if alone.contains(&index) => Pick::Alone,
                 (Choice::Leave, ..) => Pick::Leave,
-                (_, Standing::Conflict(_), Allowance::Once | Allowance::Remembered) => Pick::Theirs,
+                (_, ItemStatus::Conflict(_), Allowance::Once | Allowance::Remembered) => {
+                    Pick::SessionVersion
+                }
                 (Choice::Take, ..) => Pick::Take,
                 (Choice::Hunks(hunks), ..) => Pick::Hunks(hunks.clone()),
             };
@@ -200,26 +202,26 @@ impl<'a> Desk<'a> {
     }
 }
 
-fn subject(remarks: &Remarks) -> Option<&Subject> {
-    remarks.iter().next().map(|finding| &finding.subject)
+fn subject(findings: &ItemFindings) -> Option<&Subject> {
+    findings.iter().next().map(|finding| &finding.subject)
 }
 
-fn path(remarks: &Remarks) -> Option<&RelPath> {
-    subject(remarks)?.path()
+fn path(findings: &ItemFindings) -> Option<&RelPath> {
+    subject(findings)?.path()
 }
 
 /// The escaped name of what something is said about.
-fn name(remarks: &Remarks) -> String {
-    subject(remarks).map_or(String::new(), ToString::to_string)
+fn name(findings: &ItemFindings) -> String {
+    subject(findings).map_or(String::new(), ToString::to_string)
 }
 
 /// What a word for an item allows: what was on the screen.
-fn allowances(item: &Item, proposed: &proposal::Item) -> Vec<Allowed> {
+fn allowances(item: &Item, proposed: &proposal::ProposedChange) -> Vec<Allowed> {
     let blocks = item
-        .remarks
+        .findings
         .iter()
-        .filter(|remark| remark.severity == Severity::Block);
-    let codes: BTreeSet<&str> = blocks.map(|remark| remark.code).collect();
+        .filter(|finding| finding.severity == Severity::Block);
+    let codes: BTreeSet<&str> = blocks.map(|finding| finding.code).collect();
     codes
         .into_iter()
         .filter(|code| is_allowable(code))
@@ -227,29 +229,29 @@ fn allowances(item: &Item, proposed: &proposal::Item) -> Vec<Allowed> {
         .collect()
 }
 
-impl Bench for Desk<'_> {
-    fn body(&mut self, item: usize) -> Result<Body, BenchError> {
+impl ReviewBackend for GateAdapter<'_> {
+    fn diff_view(&mut self, item: usize) -> Result<DiffView, ReviewBackendError> {
         let Some(proposed) = self.change(item) else {
-            return Ok(Body::default());
+            return Ok(DiffView::default());
         };
         let change = proposed.proposed();
-        let mut body = match self.case.texts(change) {
-            Some((old, new)) => Body::compare(&old, &new),
+        let mut diff_view = match self.case.texts(change) {
+            Some((old, new)) => DiffView::compare(&old, &new),
             // Lines without a choice of hunks where only one side is text.
             None => {
                 let sides = FileSides::read(self.case, change)?;
-                Body {
+                DiffView {
                     words: sides.descriptions(),
                     parts: Parts::Whole,
-                    ..Body::compare(sides.old.as_text(), sides.new.as_text())
+                    ..DiffView::compare(sides.old.as_text(), sides.new.as_text())
                 }
             }
         };
-        body.words.splice(0..0, facts(proposed));
-        Ok(body)
+        diff_view.words.splice(0..0, facts(proposed));
+        Ok(diff_view)
     }
 
-    fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, BenchError> {
+    fn statuses(&mut self, items: &[Item]) -> Result<Vec<ItemStatus>, ReviewBackendError> {
         self.shown = None;
         let mut choices = self.choices(items)?;
         // What is left for now is judged as if it were taken, so that it can be.
@@ -259,28 +261,28 @@ impl Bench for Desk<'_> {
             }
         }
         let judged = self.case.propose(&choices)?;
-        let standings = items.iter().zip(&self.places).map(|(item, place)| {
+        let statuses = items.iter().zip(&self.places).map(|(item, place)| {
             // Both are about all changes of the case, in the same order.
             let proposed = place.and_then(|place| judged.items().get(place as usize));
-            match (proposed, &item.standing, item.allowance) {
-                (None, standing, _) => standing.clone(),
+            match (proposed, &item.status, item.allowance) {
+                (None, status, _) => status.clone(),
                 // It was in conflict, and is passed: it must be possible to take that back.
-                (Some(proposed), Standing::Conflict(what), Allowance::Once)
+                (Some(proposed), ItemStatus::Conflict(what), Allowance::Once)
                     if proposed.state == ItemState::Applies =>
                 {
-                    Standing::Conflict(what.clone())
+                    ItemStatus::Conflict(what.clone())
                 }
-                (Some(_), Standing::Conflict(what), Allowance::Once) => {
+                (Some(_), ItemStatus::Conflict(what), Allowance::Once) => {
                     let words = format!("it {what}, and yours can't be replaced");
-                    Standing::Stays(Why::Said(words.into()))
+                    ItemStatus::Stays(BlockReason::Said(words.into()))
                 }
-                (Some(proposed), _, allowance) => standing(proposed, allowance != Allowance::None),
+                (Some(proposed), _, allowance) => status(proposed, allowance != Allowance::None),
             }
         });
-        Ok(standings.collect())
+        Ok(statuses.collect())
     }
 
-    fn propose(&mut self, items: &[Item]) -> Result<Plan, BenchError> {
+    fn propose(&mut self, items: &[Item]) -> Result<Plan, ReviewBackendError> {
         self.shown = None;
         let proposal = self.case.propose(&self.choices(items)?)?;
         let mut plan = Plan {
@@ -295,7 +297,7 @@ impl Bench for Desk<'_> {
             {
                 plan.left.push(Left {
                     path: item.path.clone(),
-                    why: why(proposed),
+                    reason: reason(proposed),
                 });
                 continue;
             }
@@ -312,10 +314,10 @@ impl Bench for Desk<'_> {
         }
         for (item, place) in items.iter().zip(&self.places) {
             if place.is_none() && item.severity() == Some(Severity::Block) {
-                let codes = item.remarks.iter().map(|remark| remark.code);
+                let codes = item.findings.iter().map(|finding| finding.code);
                 plan.left.push(Left {
                     path: item.path.clone(),
-                    why: Why::Blocked(codes.collect()),
+                    reason: BlockReason::Blocked(codes.collect()),
                 });
             }
         }
@@ -337,33 +339,33 @@ impl Bench for Desk<'_> {
         Ok(plan)
     }
 
-    fn export(&mut self, items: &[Item]) -> Result<String, BenchError> {
+    fn export(&mut self, items: &[Item]) -> Result<String, ReviewBackendError> {
         let (Some(dir), Some(subject)) = (&self.reports, &self.case.subject) else {
-            return Err(BenchError::NoSession);
+            return Err(ReviewBackendError::NoSession);
         };
         let proposal = self.case.propose(&self.choices(items)?)?;
         let now = SystemTime::now();
-        let batch = Batch::new(
-            export::Subject::Session(subject),
+        let input = ReportInput::new(
+            export::ReportSubject::Session(subject),
             self.case,
             &proposal,
             now,
             Vec::new(),
         )?;
-        let written = export::write_all(&batch, self.case, dir)?;
+        let written = export::write_all(&input, self.case, dir)?;
         let names = written.iter().filter_map(|path| path.file_name());
         let names: Vec<String> = names.map(|name| escape(name.as_encoded_bytes())).collect();
         Ok(format!("Wrote {}.", names.join(", ")))
     }
 }
 
-fn note(proposed: &proposal::Item, item: &Item) -> Cow<'static, str> {
-    let is_allowed = item.standing == Standing::Blocked;
+fn note(proposed: &proposal::ProposedChange, item: &Item) -> Cow<'static, str> {
+    let is_allowed = item.status == ItemStatus::Blocked;
     match (proposed.origin, is_allowed) {
         (Origin::Merged, false) => "merged with yours",
         (Origin::Merged, true) => "merged with yours, allowed by you",
-        (Origin::Theirs, false) => "in place of yours",
-        (Origin::Theirs, true) => "in place of yours, allowed by you",
+        (Origin::SessionVersion, false) => "in place of yours",
+        (Origin::SessionVersion, true) => "in place of yours, allowed by you",
         (Origin::Session | Origin::Hunks, false) => "",
         (Origin::Session | Origin::Hunks, true) => "allowed by you",
     }
@@ -371,14 +373,14 @@ fn note(proposed: &proposal::Item, item: &Item) -> Cow<'static, str> {
 }
 
 /// Why something that would be in a plan is not.
-fn why(proposed: &proposal::Item) -> Why {
+fn reason(proposed: &proposal::ProposedChange) -> BlockReason {
     match &proposed.state {
-        ItemState::LeftOut => Why::Said("you left it out".into()),
-        ItemState::Blocked(codes) => Why::Blocked(codes.clone()),
-        ItemState::Conflict(kind) => Why::Conflict(kind.clone()),
-        ItemState::Already => Why::Said(ALREADY.into()),
-        ItemState::Depends(path) => Why::Depends(path.clone()),
-        ItemState::Moved(place) => Why::Moved(Arc::clone(place)),
-        ItemState::Applies => Why::Said("the batch is rejected".into()),
+        ItemState::LeftOut => BlockReason::Said("you left it out".into()),
+        ItemState::Blocked(codes) => BlockReason::Blocked(codes.clone()),
+        ItemState::Conflict(kind) => BlockReason::Conflict(kind.clone()),
+        ItemState::AlreadyApplied => BlockReason::Said(ALREADY.into()),
+        ItemState::Depends(path) => BlockReason::Depends(path.clone()),
+        ItemState::Moved(place) => BlockReason::Moved(Arc::clone(place)),
+        ItemState::Applies => BlockReason::Said("the batch is rejected".into()),
     }
 }

@@ -42,20 +42,20 @@ impl Sign {
 /// What the rules say about one item, the gravest first: a part of what they say of the batch,
 /// which all items share.
 #[derive(Clone)]
-pub struct Remarks {
-    all: Arc<Heard>,
+pub struct ItemFindings {
+    all: Arc<FindingIndex>,
     range: Range<u32>,
 }
 
 /// All findings of a batch, by what they are about.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct FindingIndex {
     findings: Arc<Findings>,
     /// Indices of findings, those about one subject together, the gravest first.
     order: Vec<u32>,
 }
 
-impl Heard {
+impl FindingIndex {
     /// Sorts findings, which are in their order, by subject.
     pub fn new(findings: Arc<Findings>) -> Arc<Self> {
         let mut order: Vec<u32> = (0..).take(findings.len()).collect();
@@ -69,7 +69,7 @@ impl Heard {
     }
 
     /// Returns what is said of each subject, in the order of the subjects.
-    pub fn by_subject(self: &Arc<Self>) -> impl Iterator<Item = Remarks> {
+    pub fn by_subject(self: &Arc<Self>) -> impl Iterator<Item = ItemFindings> {
         let all = Arc::clone(self);
         let mut start = 0;
         std::iter::from_fn(move || {
@@ -79,7 +79,7 @@ impl Heard {
             let end = start + alike.count();
             let range = u32::try_from(start).ok()?..u32::try_from(end).ok()?;
             start = end;
-            Some(Remarks {
+            Some(ItemFindings {
                 all: Arc::clone(&all),
                 range,
             })
@@ -92,9 +92,9 @@ impl Heard {
     }
 }
 
-impl Remarks {
+impl ItemFindings {
     /// Returns that nothing is said.
-    pub fn none(all: &Arc<Heard>) -> Self {
+    pub fn none(all: &Arc<FindingIndex>) -> Self {
         Self {
             all: Arc::clone(all),
             range: 0..0,
@@ -118,36 +118,36 @@ impl Remarks {
     }
 }
 
-impl FromIterator<Finding> for Remarks {
+impl FromIterator<Finding> for ItemFindings {
     fn from_iter<I: IntoIterator<Item = Finding>>(findings: I) -> Self {
         let findings: Findings = findings.into_iter().map(Arc::new).collect();
         let order: Vec<u32> = (0..).take(findings.len()).collect();
         let range = 0..order.len() as u32;
         let findings = Arc::new(findings);
         Self {
-            all: Arc::new(Heard { findings, order }),
+            all: Arc::new(FindingIndex { findings, order }),
             range,
         }
     }
 }
 
-impl fmt::Debug for Remarks {
+impl fmt::Debug for ItemFindings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
 }
 
-impl PartialEq for Remarks {
+impl PartialEq for ItemFindings {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
     }
 }
 
-impl Eq for Remarks {}
+impl Eq for ItemFindings {}
 
 /// Why something stays in the copy; worded when it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum BlockReason {
     /// In words of ours.
     Said(Cow<'static, str>),
     /// Of these codes.
@@ -160,7 +160,7 @@ pub enum Why {
     Moved(Arc<[u8]>),
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for BlockReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Said(words) => f.write_str(words),
@@ -176,7 +176,7 @@ impl fmt::Display for Why {
 
 /// What may become of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum ItemStatus {
     /// The user may take it or leave it.
     Free,
     /// Blocked; a person who types the word may allow it.
@@ -185,7 +185,7 @@ pub enum Standing {
     /// may have their own version replaced. What the user did.
     Conflict(ConflictKind),
     /// It stays, whatever is chosen here; why.
-    Stays(Why),
+    Stays(BlockReason),
 }
 
 /// What the user chose.
@@ -250,9 +250,9 @@ pub struct Item {
     /// A word after the name.
     pub tag: Option<Tag>,
     /// What the rules say, the gravest first.
-    pub remarks: Remarks,
+    pub findings: ItemFindings,
     /// What may become of it.
-    pub standing: Standing,
+    pub status: ItemStatus,
     /// What the user chose.
     pub choice: Choice,
     /// Whether it was allowed.
@@ -292,15 +292,15 @@ impl Mark {
 impl Item {
     /// Returns the gravest thing that was said of it.
     pub fn severity(&self) -> Option<Severity> {
-        self.remarks.severity()
+        self.findings.severity()
     }
 
     /// Whether the user's choice decides.
     pub fn is_free(&self) -> bool {
-        match self.standing {
-            Standing::Free => true,
-            Standing::Blocked | Standing::Conflict(_) => self.allowance != Allowance::None,
-            Standing::Stays(_) => false,
+        match self.status {
+            ItemStatus::Free => true,
+            ItemStatus::Blocked | ItemStatus::Conflict(_) => self.allowance != Allowance::None,
+            ItemStatus::Stays(_) => false,
         }
     }
 
@@ -364,8 +364,8 @@ pub(super) mod tests {
             sign,
             facts: Box::default(),
             tag: None,
-            remarks: Remarks::from_iter([]),
-            standing: Standing::Free,
+            findings: ItemFindings::from_iter([]),
+            status: ItemStatus::Free,
             choice: Choice::Take,
             allowance: Allowance::None,
             counts: None,
@@ -393,11 +393,11 @@ pub(super) mod tests {
     #[test]
     fn a_blocked_item_is_free_only_when_it_is_allowed() {
         let mut item = item(Sign::Added, "a");
-        item.standing = Standing::Blocked;
+        item.status = ItemStatus::Blocked;
         assert_eq!((item.mark(), item.takes_hunk(0)), (Mark::Stays, false));
         item.allowance = Allowance::Once;
         assert_eq!((item.mark(), item.takes_hunk(0)), (Mark::Taken, true));
-        item.standing = Standing::Stays(Why::Said("below x".into()));
+        item.status = ItemStatus::Stays(BlockReason::Said("below x".into()));
         assert_eq!(item.mark(), Mark::Stays);
     }
 }

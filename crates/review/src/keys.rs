@@ -198,14 +198,17 @@ fn character_after_escape(bytes: &[u8]) -> Option<usize> {
 }
 
 fn control_sequence(bytes: &[u8]) -> Token {
-    let body = &bytes[2..];
-    let Some(end) = body.iter().position(|byte| !(0x20..0x40).contains(byte)) else {
+    let diff_view = &bytes[2..];
+    let Some(end) = diff_view
+        .iter()
+        .position(|byte| !(0x20..0x40).contains(byte))
+    else {
         return Token::Incomplete;
     };
     let length = 2 + end + 1;
-    let parameters = &body[..end];
+    let parameters = &diff_view[..end];
     let first = parameters.split(|&byte| byte == b';').next();
-    let key = match (body[end], first) {
+    let key = match (diff_view[end], first) {
         (b'~', Some(b"200")) => return Token::Paste(length),
         (b'~', Some(b"1" | b"7")) => Some(Key::Home),
         (b'~', Some(b"4" | b"8")) => Some(Key::End),
@@ -215,7 +218,7 @@ fn control_sequence(bytes: &[u8]) -> Token {
         (last, _) => cursor_key(last),
     };
     // Another sequence starts within this one: it was cut off.
-    if body[end] == ESC {
+    if diff_view[end] == ESC {
         return Token::Whole(2 + end, None);
     }
     Token::Whole(length, key)
@@ -236,9 +239,12 @@ fn cursor_key(last: u8) -> Option<Key> {
 
 /// Ends with BEL or ST (ESC and a backslash).
 fn control_string(bytes: &[u8]) -> Token {
-    let body = &bytes[2..];
-    let bel = body.iter().position(|&byte| byte == BEL).map(|at| at + 1);
-    let st = body
+    let diff_view = &bytes[2..];
+    let bel = diff_view
+        .iter()
+        .position(|&byte| byte == BEL)
+        .map(|at| at + 1);
+    let st = diff_view
         .windows(2)
         .position(|pair| pair == b"\x1b\\")
         .map(|at| at + 2);

@@ -2,15 +2,15 @@
 
 use super::geometry::Pane;
 use super::help;
-use super::item::{Allowance, Choice, Mark, Sign, Standing};
+use super::item::{Allowance, Choice, ItemStatus, Mark, Sign};
 use super::keys::Key;
-use super::model::{Effect, End, Mode, Review};
+use super::model::{Effect, Mode, Review, ReviewAnswer};
 
 /// Returns what has to be typed to pass what holds an item back.
-pub(super) fn word(standing: &Standing) -> &'static str {
-    match standing {
-        Standing::Conflict(_) => "theirs",
-        Standing::Blocked | Standing::Free | Standing::Stays(_) => "allow",
+pub(super) fn word(status: &ItemStatus) -> &'static str {
+    match status {
+        ItemStatus::Conflict(_) => "theirs",
+        ItemStatus::Blocked | ItemStatus::Free | ItemStatus::Stays(_) => "allow",
     }
 }
 
@@ -20,19 +20,19 @@ impl Review {
         self.notice = None;
         // Ctrl-C leaves from everywhere, and is never a yes.
         match key {
-            Key::Ctrl('c') => return Effect::End(End::Keep),
+            Key::Ctrl('c') => return Effect::End(ReviewAnswer::Keep),
             Key::Ctrl('z') => return Effect::Suspend,
             _ => {}
         }
         if self.geometry.is_none() {
             // A question that can't be read can't be answered either.
             return match key {
-                Key::Char('q') => Effect::End(End::Keep),
+                Key::Char('q') => Effect::End(ReviewAnswer::Keep),
                 _ => Effect::None,
             };
         }
         match std::mem::replace(&mut self.mode, Mode::Browse) {
-            Mode::Browse => self.browse(key),
+            Mode::Browse => self.navigate(key),
             Mode::Help(top) => self.help(key, top),
             Mode::Filter => self.filter(key),
             Mode::Allow {
@@ -41,7 +41,7 @@ impl Review {
                 allowance,
             } => self.allow(key, item, typed, allowance),
             Mode::Apply(plan, top) => match key {
-                Key::Char('y') if plan.can_apply() => Effect::End(End::Apply),
+                Key::Char('y') if plan.can_apply() => Effect::End(ReviewAnswer::Apply),
                 key => {
                     if let Some(top) = self.scrolled(key, top, plan.len()) {
                         self.mode = Mode::Apply(plan, top);
@@ -52,7 +52,7 @@ impl Review {
                 }
             },
             Mode::Discard => match key {
-                Key::Char('y') => Effect::End(End::Discard),
+                Key::Char('y') => Effect::End(ReviewAnswer::Discard),
                 _ => {
                     self.say("Nothing was discarded.");
                     Effect::None
@@ -61,9 +61,9 @@ impl Review {
         }
     }
 
-    fn browse(&mut self, key: Key) -> Effect {
+    fn navigate(&mut self, key: Key) -> Effect {
         match key {
-            Key::Char('q') => return Effect::End(End::Keep),
+            Key::Char('q') => return Effect::End(ReviewAnswer::Keep),
             Key::Char('?') => self.mode = Mode::Help(0),
             Key::Char('/') => self.mode = Mode::Filter,
             Key::Esc => {
@@ -104,8 +104,8 @@ impl Review {
             return Effect::None;
         };
         let shown = &mut self.items[item];
-        match (&shown.standing, shown.allowance) {
-            (Standing::Blocked | Standing::Conflict(_), Allowance::None) => {
+        match (&shown.status, shown.allowance) {
+            (ItemStatus::Blocked | ItemStatus::Conflict(_), Allowance::None) => {
                 self.mode = Mode::Allow {
                     item,
                     typed: String::new(),
@@ -114,18 +114,18 @@ impl Review {
                 Effect::Ask
             }
             (
-                Standing::Blocked | Standing::Conflict(_),
+                ItemStatus::Blocked | ItemStatus::Conflict(_),
                 Allowance::Once | Allowance::Remembered,
             ) => {
                 shown.allowance = Allowance::None;
                 self.say("The allowance was taken back.");
                 Effect::Rejudge
             }
-            (Standing::Stays(_), _) => {
-                self.say_why_not(Some(item));
+            (ItemStatus::Stays(_), _) => {
+                self.explain_refusal(Some(item));
                 Effect::None
             }
-            (Standing::Free, _) => {
+            (ItemStatus::Free, _) => {
                 self.say("This is not blocked.");
                 Effect::None
             }
@@ -139,9 +139,9 @@ impl Review {
         mut typed: String,
         mut allowance: Allowance,
     ) -> Effect {
-        let word = word(&self.items[item].standing);
+        let word = word(&self.items[item].status);
         // Whose version wins is a choice of the moment.
-        let can_remember = self.items[item].standing == Standing::Blocked;
+        let can_remember = self.items[item].status == ItemStatus::Blocked;
         match key {
             Key::Esc => return Effect::None,
             Key::Tab | Key::BackTab if can_remember => {

@@ -6,10 +6,10 @@ use std::ops::Range;
 use lazaret_gate::file_diff::LineCounts;
 use lazaret_validator::Severity;
 
-use super::diff_view::Body;
+use super::diff_view::DiffView;
 use super::geometry::{Geometry, Pane};
-use super::item::{Allowance, Choice, Item, Standing};
-use super::page::Page;
+use super::item::{Allowance, Choice, Item, ItemStatus};
+use super::page::PageLayout;
 use super::plan::Plan;
 use super::tree::{Outline, Row, RowKind};
 
@@ -86,12 +86,12 @@ pub enum Effect {
     /// Stop the process until it is continued.
     Suspend,
     /// Leave.
-    End(End),
+    End(ReviewAnswer),
 }
 
 /// How a review ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum ReviewAnswer {
     /// Apply what was shown and agreed to.
     Apply,
     /// Not now.
@@ -125,10 +125,10 @@ pub struct Review {
     pub(super) cursor: usize,
     pub(super) list_top: usize,
     pub(super) focus: Pane,
-    pub(super) page: Page,
+    pub(super) page: PageLayout,
     pub(super) page_top: usize,
     pub(super) hunk: usize,
-    bodies: VecDeque<(usize, Body)>,
+    diff_views: VecDeque<(usize, DiffView)>,
     pub(super) geometry: Option<Geometry>,
     pub(super) mode: Mode,
     pub(super) notice: Option<String>,
@@ -149,10 +149,10 @@ impl Review {
             cursor: 0,
             list_top: 0,
             focus: Pane::List,
-            page: Page::default(),
+            page: PageLayout::default(),
             page_top: 0,
             hunk: 0,
-            bodies: VecDeque::new(),
+            diff_views: VecDeque::new(),
             geometry: None,
             mode: Mode::Browse,
             notice: None,
@@ -176,9 +176,9 @@ impl Review {
     }
 
     /// Takes what the gate says of the items now; what was chosen stays as it is.
-    pub fn rejudged(&mut self, standings: Vec<Standing>) {
-        for (item, standing) in self.items.iter_mut().zip(standings) {
-            item.standing = standing;
+    pub fn rejudged(&mut self, statuses: Vec<ItemStatus>) {
+        for (item, status) in self.items.iter_mut().zip(statuses) {
+            item.status = status;
         }
         self.lay_out();
     }
@@ -200,11 +200,11 @@ impl Review {
     }
 
     /// Takes a body.
-    pub fn put_body(&mut self, item: usize, body: Body) {
-        self.items[item].counts = Some(body.counts());
-        self.bodies.retain(|(other, _)| *other != item);
-        self.bodies.push_front((item, body));
-        self.bodies.truncate(MOST_BODIES);
+    pub fn put_body(&mut self, item: usize, diff_view: DiffView) {
+        self.items[item].counts = Some(diff_view.counts());
+        self.diff_views.retain(|(other, _)| *other != item);
+        self.diff_views.push_front((item, diff_view));
+        self.diff_views.truncate(MOST_BODIES);
         if self.selected() == Some(item) {
             self.lay_out();
         }
@@ -228,13 +228,13 @@ impl Review {
         self.rows.get(self.cursor)?.item()
     }
 
-    pub(super) fn body(&self) -> Option<&Body> {
+    pub(super) fn diff_view(&self) -> Option<&DiffView> {
         self.body_of(self.selected()?)
     }
 
-    fn body_of(&self, item: usize) -> Option<&Body> {
-        let found = self.bodies.iter().find(|(other, _)| *other == item);
-        found.map(|(_, body)| body)
+    fn body_of(&self, item: usize) -> Option<&DiffView> {
+        let found = self.diff_views.iter().find(|(other, _)| *other == item);
+        found.map(|(_, diff_view)| diff_view)
     }
 
     /// Lists the rows again after the filter or a directory changed; the cursor stays on
@@ -307,11 +307,13 @@ impl Review {
             (Some(geometry), Some(row)) => {
                 let width = usize::from(geometry.diff.width).saturating_sub(1);
                 match row.item() {
-                    Some(item) => Page::new(&self.items[item], self.body_of(item), width),
-                    None => Page::of_dir(row.name(&self.items), &self.items[row.items()], width),
+                    Some(item) => PageLayout::new(&self.items[item], self.body_of(item), width),
+                    None => {
+                        PageLayout::of_dir(row.name(&self.items), &self.items[row.items()], width)
+                    }
                 }
             }
-            _ => Page::default(),
+            _ => PageLayout::default(),
         };
         self.page = page;
         self.hunk = self.hunk.min(self.page.heads.len().saturating_sub(1));

@@ -2,7 +2,7 @@
 
 use super::diff_view::Parts;
 use super::geometry::Pane;
-use super::item::Standing;
+use super::item::ItemStatus;
 use super::keys::Key;
 use super::model::{Effect, Review};
 use super::tree::RowKind;
@@ -72,7 +72,7 @@ impl Review {
         };
         let items = self.items_on_show(row.items());
         if !items.iter().any(|item| self.items[*item].is_free()) {
-            self.say_why_not(items.first().copied());
+            self.explain_refusal(items.first().copied());
             return;
         }
         self.toggle_items(&items);
@@ -82,12 +82,12 @@ impl Review {
     fn toggle_hunk(&mut self) {
         let Some(item) = self.selected() else { return };
         if !self.items[item].is_free() {
-            self.say_why_not(Some(item));
+            self.explain_refusal(Some(item));
             return;
         }
-        let (hunks, parts) = self
-            .body()
-            .map_or((0, Parts::Whole), |body| (body.hunks.len(), body.parts));
+        let (hunks, parts) = self.diff_view().map_or((0, Parts::Whole), |diff_view| {
+            (diff_view.hunks.len(), diff_view.parts)
+        });
         if hunks > 1 && parts == Parts::Hunks {
             self.items[item].toggle_hunk(self.hunk, hunks);
             self.take_half_along(item);
@@ -99,14 +99,16 @@ impl Review {
         }
     }
 
-    pub(super) fn say_why_not(&mut self, item: Option<usize>) {
-        let words = match item.map(|item| &self.items[item].standing) {
-            Some(Standing::Blocked) => "This is blocked. Press ! to allow it by name.",
-            Some(Standing::Conflict(_)) => {
+    pub(super) fn explain_refusal(&mut self, item: Option<usize>) {
+        let words = match item.map(|item| &self.items[item].status) {
+            Some(ItemStatus::Blocked) => "This is blocked. Press ! to allow it by name.",
+            Some(ItemStatus::Conflict(_)) => {
                 "You changed this too. Press ! to have yours replaced by the session's."
             }
-            Some(Standing::Stays(_)) => "This stays in the copy; the pane with the diff says why.",
-            Some(Standing::Free) | None => "There is nothing to choose.",
+            Some(ItemStatus::Stays(_)) => {
+                "This stays in the copy; the pane with the diff says why."
+            }
+            Some(ItemStatus::Free) | None => "There is nothing to choose.",
         };
         self.say(words);
     }
@@ -181,7 +183,7 @@ impl Review {
     }
 
     fn has_findings(&self, item: usize) -> bool {
-        !self.items[item].remarks.is_empty()
+        !self.items[item].findings.is_empty()
     }
 
     fn go_to_item(&mut self, item: Option<usize>, otherwise: &str) {

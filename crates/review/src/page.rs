@@ -1,9 +1,9 @@
-//! `Page`: the rows of the diff pane, for one item at one width.
+//! `PageLayout`: the rows of the diff pane, for one item at one width.
 
 use lazaret_validator::Severity;
 
-use super::diff_view::Body;
-use super::item::{Allowance, Item, Mark, Standing, Why};
+use super::diff_view::DiffView;
+use super::item::{Allowance, BlockReason, Item, ItemStatus, Mark};
 use super::text;
 
 /// A row of the diff pane. Lines of the diff are named, and broken again when they are drawn.
@@ -14,9 +14,9 @@ pub enum PageRow {
     /// What is to be said besides the contents.
     Fact(String),
     /// A part of a finding.
-    Remark(Severity, String),
+    Finding(Severity, String),
     /// Why the item stays, or that it was allowed.
-    Standing(String),
+    Status(String),
     /// Nothing.
     Blank,
     /// The head of a hunk.
@@ -36,7 +36,7 @@ pub enum PageRow {
 
 /// The rows of the diff pane.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct PageLayout {
     /// All of them.
     pub rows: Vec<PageRow>,
     /// The row of each hunk's head.
@@ -45,9 +45,9 @@ pub struct Page {
     pub digits: usize,
 }
 
-impl Page {
+impl PageLayout {
     /// Lays an item out in `width` columns; without a body only what is known of it.
-    pub fn new(item: &Item, body: Option<&Body>, width: usize) -> Self {
+    pub fn new(item: &Item, diff_view: Option<&DiffView>, width: usize) -> Self {
         let mut page = Self::default();
         let rows = &mut page.rows;
         rows.extend(
@@ -55,31 +55,31 @@ impl Page {
                 .into_iter()
                 .map(PageRow::Name),
         );
-        let words = body.into_iter().flat_map(|body| &body.words);
+        let words = diff_view.into_iter().flat_map(|diff_view| &diff_view.words);
         for fact in item.facts.iter().chain(words) {
             rows.extend(text::fill(fact, width).into_iter().map(PageRow::Fact));
         }
-        for remark in item.remarks.iter() {
-            let place = remark
+        for finding in item.findings.iter() {
+            let place = finding
                 .line
                 .map_or(String::new(), |line| format!(" line {line}:"));
-            let (severity, code) = (remark.severity, &remark.code);
-            let said = format!("{severity} {code}:{place} {}", remark.message);
-            let hint = remark.hint.as_ref().map(|hint| format!("  {hint}"));
+            let (severity, code) = (finding.severity, &finding.code);
+            let said = format!("{severity} {code}:{place} {}", finding.message);
+            let hint = finding.hint.as_ref().map(|hint| format!("  {hint}"));
             for text in [Some(said), hint].into_iter().flatten() {
                 let lines = text::fill(&text, width).into_iter();
-                rows.extend(lines.map(|line| PageRow::Remark(severity, line)));
+                rows.extend(lines.map(|line| PageRow::Finding(severity, line)));
             }
         }
-        if let Some(words) = standing(item) {
-            rows.extend(text::fill(&words, width).into_iter().map(PageRow::Standing));
+        if let Some(words) = status(item) {
+            rows.extend(text::fill(&words, width).into_iter().map(PageRow::Status));
         }
-        let Some(body) = body else {
+        let Some(diff_view) = diff_view else {
             return page;
         };
-        page.digits = body.last_line().max(1).ilog10() as usize + 1;
+        page.digits = diff_view.last_line().max(1).ilog10() as usize + 1;
         let room = page.room(width);
-        for (hunk, lines) in body.hunks.iter().map(|hunk| &hunk.lines).enumerate() {
+        for (hunk, lines) in diff_view.hunks.iter().map(|hunk| &hunk.lines).enumerate() {
             page.rows.push(PageRow::Blank);
             page.heads.push(page.rows.len());
             page.rows.push(PageRow::Head(hunk));
@@ -137,29 +137,29 @@ impl Page {
     }
 }
 
-fn standing(item: &Item) -> Option<String> {
-    match (&item.standing, item.allowance) {
-        (Standing::Free, _) => None,
-        (Standing::Blocked, Allowance::None) => {
+fn status(item: &Item) -> Option<String> {
+    match (&item.status, item.allowance) {
+        (ItemStatus::Free, _) => None,
+        (ItemStatus::Blocked, Allowance::None) => {
             Some("Stays in the copy. Press ! to allow it by name.".to_owned())
         }
-        (Standing::Blocked, Allowance::Once) => {
+        (ItemStatus::Blocked, Allowance::Once) => {
             Some("Allowed by you, for this apply. Press ! to take that back.".to_owned())
         }
-        (Standing::Blocked, Allowance::Remembered) => Some(
+        (ItemStatus::Blocked, Allowance::Remembered) => Some(
             "Allowed by you, for these contents from now on. Press ! to take that back.".to_owned(),
         ),
-        (Standing::Conflict(what), Allowance::None) => Some(format!(
+        (ItemStatus::Conflict(what), Allowance::None) => Some(format!(
             "Conflict: it {what}, and the two don't fit together. Press ! to have yours replaced."
         )),
-        (Standing::Conflict(_), Allowance::Once | Allowance::Remembered) => Some(
+        (ItemStatus::Conflict(_), Allowance::Once | Allowance::Remembered) => Some(
             "Your version will be replaced; an undo brings it back. Press ! to take that back."
                 .to_owned(),
         ),
-        (Standing::Stays(why @ (Why::Depends(_) | Why::Moved(_))), _) => {
-            Some(format!("Stays in the copy: {why}, which stays"))
+        (ItemStatus::Stays(reason @ (BlockReason::Depends(_) | BlockReason::Moved(_))), _) => {
+            Some(format!("Stays in the copy: {reason}, which stays"))
         }
-        (Standing::Stays(why), _) => Some(format!("Stays in the copy: {why}")),
+        (ItemStatus::Stays(reason), _) => Some(format!("Stays in the copy: {reason}")),
     }
 }
 
@@ -175,8 +175,8 @@ mod tests {
         let new = old
             .replace("\n3\n", "\nthree\n")
             .replace("\n30\n", "\nthirty");
-        let body = Body::compare(&old, &new);
-        let page = Page::new(&item(Sign::Modified, "a"), Some(&body), 40);
+        let diff_view = DiffView::compare(&old, &new);
+        let page = PageLayout::new(&item(Sign::Modified, "a"), Some(&diff_view), 40);
         assert_eq!(page.digits, 2);
         let (start, end) = page.span(0).unwrap();
         assert_eq!(page.rows[start], PageRow::Head(0));

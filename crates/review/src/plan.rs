@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use lazaret_validator::Finding;
 
-use super::item::{Sign, Why};
+use super::item::{BlockReason, Sign};
 
 /// Something that would be applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Left {
     /// The escaped path.
     pub path: Arc<str>,
     /// Why.
-    pub why: Why,
+    pub reason: BlockReason,
 }
 
 /// A line of the apply screen.

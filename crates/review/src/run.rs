@@ -6,10 +6,10 @@ use lazaret_gate::decision::NoAnswer;
 use lazaret_gate::format::{causes, harmless};
 use ratatui::layout::Size;
 
-use super::backend::{Bench, BenchError};
-use super::diff_view::Body;
+use super::backend::{ReviewBackend, ReviewBackendError};
+use super::diff_view::DiffView;
 use super::keys::Decoder;
-use super::model::{Effect, End, Review};
+use super::model::{Effect, Review, ReviewAnswer};
 
 /// What a read from the terminal brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +55,9 @@ pub trait Console {
 
 /// How a review came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum ReviewEnd {
     /// The user ended it.
-    By(End),
+    By(ReviewAnswer),
     /// It ended without an answer; that is never a yes (UI-07).
     Unanswered(NoAnswer),
 }
@@ -68,9 +68,9 @@ pub enum Ended {
 /// When the gate fails.
 pub fn run(
     review: &mut Review,
-    bench: &mut dyn Bench,
+    backend: &mut dyn ReviewBackend,
     console: &mut dyn Console,
-) -> Result<Ended, BenchError> {
+) -> Result<ReviewEnd, ReviewBackendError> {
     let mut decoder = Decoder::default();
     let mut bytes = Vec::new();
     let mut keys = Vec::new();
@@ -79,7 +79,7 @@ pub fn run(
     console.discard_typeahead();
     loop {
         if console.is_cancelled() {
-            return Ok(Ended::Unanswered(NoAnswer::Interrupted));
+            return Ok(ReviewEnd::Unanswered(NoAnswer::Interrupted));
         }
         let now = console.size();
         if size != Some(now) {
@@ -88,12 +88,12 @@ pub fn run(
             drawing = Drawing::Due;
         }
         if let Some(item) = review.wanted_body() {
-            review.put_body(item, body(bench, item));
+            review.put_body(item, diff_view(backend, item));
             drawing = Drawing::Due;
         }
         if drawing == Drawing::Due {
             if console.draw(review, now).is_err() {
-                return Ok(Ended::Unanswered(NoAnswer::EndOfInput));
+                return Ok(ReviewEnd::Unanswered(NoAnswer::EndOfInput));
             }
             drawing = Drawing::Done;
         }
@@ -101,27 +101,27 @@ pub fn run(
         if !console.has_input()
             && let Some(item) = review.wanted_counts()
         {
-            review.put_counts(item, body(bench, item).counts());
+            review.put_counts(item, diff_view(backend, item).counts());
             drawing = Drawing::Due;
             continue;
         }
         bytes.clear();
         keys.clear();
         match console.read(&mut bytes) {
-            Input::Gone => return Ok(Ended::Unanswered(NoAnswer::EndOfInput)),
+            Input::Gone => return Ok(ReviewEnd::Unanswered(NoAnswer::EndOfInput)),
             Input::Nothing => decoder.settle(&mut keys),
             Input::Bytes => decoder.feed(&bytes, &mut keys),
         }
         for &key in &keys {
             drawing = Drawing::Due;
             let effect = review.press(key);
-            match carry_out(effect, review, bench)? {
+            match carry_out(effect, review, backend)? {
                 Step::On => {}
-                Step::End(end) => return Ok(Ended::By(end)),
+                Step::End(end) => return Ok(ReviewEnd::By(end)),
                 // The rest of what was typed was typed before the question could be read.
                 Step::Ask => {
                     if console.draw(review, now).is_err() {
-                        return Ok(Ended::Unanswered(NoAnswer::EndOfInput));
+                        return Ok(ReviewEnd::Unanswered(NoAnswer::EndOfInput));
                     }
                     console.discard_typeahead();
                     decoder.clear();
@@ -129,7 +129,7 @@ pub fn run(
                 }
                 Step::Suspend => {
                     if console.suspend().is_err() {
-                        return Ok(Ended::Unanswered(NoAnswer::EndOfInput));
+                        return Ok(ReviewEnd::Unanswered(NoAnswer::EndOfInput));
                     }
                     size = None;
                     break;
@@ -149,29 +149,29 @@ enum Step {
     On,
     Ask,
     Suspend,
-    End(End),
+    End(ReviewAnswer),
 }
 
 fn carry_out(
     effect: Effect,
     review: &mut Review,
-    bench: &mut dyn Bench,
-) -> Result<Step, BenchError> {
+    backend: &mut dyn ReviewBackend,
+) -> Result<Step, ReviewBackendError> {
     Ok(match effect {
         Effect::None => Step::On,
         Effect::Ask => Step::Ask,
         Effect::Propose => {
-            let plan = bench.propose(review.items())?;
+            let plan = backend.propose(review.items())?;
             review.ask(plan);
             Step::Ask
         }
         Effect::Rejudge => {
-            let standings = bench.standings(review.items())?;
-            review.rejudged(standings);
+            let statuses = backend.statuses(review.items())?;
+            review.rejudged(statuses);
             Step::On
         }
         Effect::Export => {
-            let said = match bench.export(review.items()) {
+            let said = match backend.export(review.items()) {
                 Ok(said) => said,
                 Err(error) => words(&error),
             };
@@ -184,12 +184,12 @@ fn carry_out(
 }
 
 /// What can't be read is said where it would be shown: the other files can be reviewed.
-fn body(bench: &mut dyn Bench, item: usize) -> Body {
-    bench
-        .body(item)
-        .unwrap_or_else(|error| Body::of_words(vec![words(&error)]))
+fn diff_view(backend: &mut dyn ReviewBackend, item: usize) -> DiffView {
+    backend
+        .diff_view(item)
+        .unwrap_or_else(|error| DiffView::of_words(vec![words(&error)]))
 }
 
-fn words(error: &BenchError) -> String {
+fn words(error: &ReviewBackendError) -> String {
     harmless(&causes(error).join(": "))
 }

@@ -2,10 +2,12 @@
 
 use lazaret_validator::{Finding, Severity, Subject};
 
-use super::backend::{Bench, BenchError};
-use super::diff_view::Body;
+use super::backend::{ReviewBackend, ReviewBackendError};
+use super::diff_view::DiffView;
 use super::item::tests::item;
-use super::item::{Allowance, Choice, Item, Mark, Remarks, Sign, Standing, Tag, Why};
+use super::item::{
+    Allowance, BlockReason, Choice, Item, ItemFindings, ItemStatus, Mark, Sign, Tag,
+};
 use super::keys::Key;
 use super::model::{Effect, Review, Title};
 use super::plan::{Left, Plan, Taken};
@@ -17,24 +19,24 @@ pub(super) struct FakeBench {
     pub(super) proposed: usize,
 }
 
-impl Bench for FakeBench {
-    fn body(&mut self, item: usize) -> Result<Body, BenchError> {
+impl ReviewBackend for FakeBench {
+    fn diff_view(&mut self, item: usize) -> Result<DiffView, ReviewBackendError> {
         let (old, new) = &self.versions[item];
-        Ok(Body::compare(old, new))
+        Ok(DiffView::compare(old, new))
     }
 
-    fn standings(&mut self, items: &[Item]) -> Result<Vec<Standing>, BenchError> {
-        Ok(items.iter().map(|item| item.standing.clone()).collect())
+    fn statuses(&mut self, items: &[Item]) -> Result<Vec<ItemStatus>, ReviewBackendError> {
+        Ok(items.iter().map(|item| item.status.clone()).collect())
     }
 
-    fn propose(&mut self, items: &[Item]) -> Result<Plan, BenchError> {
+    fn propose(&mut self, items: &[Item]) -> Result<Plan, ReviewBackendError> {
         self.proposed += 1;
         let mut plan = Plan {
             changes: items.len(),
             ..Plan::default()
         };
         for (item, (old, new)) in items.iter().zip(&self.versions) {
-            let all = Body::compare(old, new).hunks.len();
+            let all = DiffView::compare(old, new).hunks.len();
             let path = item.path.clone();
             let note = match (&item.choice, item.allowance) {
                 (Choice::Hunks(hunks), _) => format!("{} of {all} hunks", hunks.len()).into(),
@@ -52,23 +54,23 @@ impl Bench for FakeBench {
                 }
                 Mark::Left => plan.left.push(Left {
                     path,
-                    why: Why::Said("you left it out".into()),
+                    reason: BlockReason::Said("you left it out".into()),
                 }),
                 Mark::Stays => plan.left.push(Left {
                     path,
-                    why: Why::Said("blocked".into()),
+                    reason: BlockReason::Said("blocked".into()),
                 }),
             }
         }
         Ok(plan)
     }
 
-    fn export(&mut self, _items: &[Item]) -> Result<String, BenchError> {
+    fn export(&mut self, _items: &[Item]) -> Result<String, ReviewBackendError> {
         Ok("Wrote it.".to_owned())
     }
 }
 
-pub(super) fn remark(severity: Severity, code: &'static str, message: &'static str) -> Finding {
+pub(super) fn finding(severity: Severity, code: &'static str, message: &'static str) -> Finding {
     Finding {
         severity,
         code,
@@ -87,17 +89,17 @@ fn lines(range: std::ops::RangeInclusive<usize>) -> String {
 /// One of each kind: blocked, warned about, new, deleted, merged, with several hunks.
 pub(super) fn sample() -> (Review, FakeBench) {
     let mut workflow = item(Sign::Added, ".github/workflows/ci.yml");
-    workflow.standing = Standing::Blocked;
-    workflow.remarks = Remarks::from_iter([remark(
+    workflow.status = ItemStatus::Blocked;
+    workflow.findings = ItemFindings::from_iter([finding(
         Severity::Block,
         "ci.workflow",
         "runs on your CI with its secrets",
     )]);
     let mut makefile = item(Sign::Modified, "Makefile");
-    makefile.remarks = Remarks::from_iter([Finding {
+    makefile.findings = ItemFindings::from_iter([Finding {
         line: Some(2),
         hint: Some("Read what it runs."),
-        ..remark(Severity::Warn, "suspect.build", "a build file changed")
+        ..finding(Severity::Warn, "suspect.build", "a build file changed")
     }]);
     let old = item(Sign::Deleted, "docs/old.md");
     let mut merged = item(Sign::Modified, "src/lib.rs");
@@ -117,7 +119,7 @@ pub(super) fn sample() -> (Review, FakeBench) {
         (&long, &changed),
         ("#!/bin/sh\n", "#!/bin/sh\n"),
     ];
-    let bench = FakeBench {
+    let backend = FakeBench {
         versions: versions
             .into_iter()
             .map(|(old, new)| (old.to_owned(), new.to_owned()))
@@ -130,31 +132,31 @@ pub(super) fn sample() -> (Review, FakeBench) {
         commits: None,
     };
     let review = Review::new(title, vec![workflow, makefile, old, merged, script]);
-    (review, bench)
+    (review, backend)
 }
 
 /// Presses keys as the loop does, and returns what the last one asked for.
-pub(super) fn press(review: &mut Review, bench: &mut FakeBench, keys: &[Key]) -> Effect {
+pub(super) fn press(review: &mut Review, backend: &mut FakeBench, keys: &[Key]) -> Effect {
     let mut effect = Effect::None;
-    settle(review, bench);
+    settle(review, backend);
     for key in keys {
         effect = review.press(*key);
         if effect == Effect::Propose {
-            let plan = bench.propose(review.items()).unwrap();
+            let plan = backend.propose(review.items()).unwrap();
             review.ask(plan);
         }
-        settle(review, bench);
+        settle(review, backend);
     }
     effect
 }
 
 /// Reads what is wanted, as the loop does before it draws.
-pub(super) fn settle(review: &mut Review, bench: &mut FakeBench) {
+pub(super) fn settle(review: &mut Review, backend: &mut FakeBench) {
     if let Some(item) = review.wanted_body() {
-        review.put_body(item, bench.body(item).unwrap());
+        review.put_body(item, backend.diff_view(item).unwrap());
     }
     while let Some(item) = review.wanted_counts() {
-        review.put_counts(item, bench.body(item).unwrap().counts());
+        review.put_counts(item, backend.diff_view(item).unwrap().counts());
     }
 }
 
@@ -166,7 +168,7 @@ mod choosing {
     //! What keys choose.
 
     use super::super::geometry::Pane;
-    use super::super::model::{End, Mode};
+    use super::super::model::{Mode, ReviewAnswer};
     use super::*;
 
     fn marks(review: &Review) -> String {
@@ -178,16 +180,16 @@ mod choosing {
     }
 
     fn start(width: u16, height: u16) -> (Review, FakeBench) {
-        let (mut review, bench) = sample();
+        let (mut review, backend) = sample();
         review.resize(width, height);
-        (review, bench)
+        (review, backend)
     }
 
     #[test]
     fn space_takes_and_leaves_files_and_directories() {
-        let (mut review, mut bench) = start(80, 24);
+        let (mut review, mut backend) = start(80, 24);
         // The workflow, which is blocked; its directory; the Makefile.
-        press(&mut review, &mut bench, &typed(" k jj "));
+        press(&mut review, &mut backend, &typed(" k jj "));
         insta::assert_snapshot!(marks(&review), @r"
         [!] .github/workflows/ci.yml
         [ ] Makefile
@@ -195,7 +197,7 @@ mod choosing {
         [x] src/lib.rs
         [x] src/run.sh
         ");
-        press(&mut review, &mut bench, &typed("jjj "));
+        press(&mut review, &mut backend, &typed("jjj "));
         insta::assert_snapshot!(marks(&review), @r"
         [!] .github/workflows/ci.yml
         [ ] Makefile
@@ -203,18 +205,18 @@ mod choosing {
         [ ] src/lib.rs
         [ ] src/run.sh
         ");
-        press(&mut review, &mut bench, &typed("a"));
+        press(&mut review, &mut backend, &typed("a"));
         assert_eq!(review.counts().taken, 4);
-        press(&mut review, &mut bench, &typed("a"));
+        press(&mut review, &mut backend, &typed("a"));
         assert_eq!(review.counts().taken, 0);
     }
 
     #[test]
     fn what_the_filter_hides_is_not_chosen() {
-        let (mut review, mut bench) = start(80, 24);
-        press(&mut review, &mut bench, &typed("/DOCS"));
-        press(&mut review, &mut bench, &[Key::Enter]);
-        press(&mut review, &mut bench, &typed("a"));
+        let (mut review, mut backend) = start(80, 24);
+        press(&mut review, &mut backend, &typed("/DOCS"));
+        press(&mut review, &mut backend, &[Key::Enter]);
+        press(&mut review, &mut backend, &typed("a"));
         insta::assert_snapshot!(marks(&review), @r"
         [!] .github/workflows/ci.yml
         [x] Makefile
@@ -222,8 +224,8 @@ mod choosing {
         [x] src/lib.rs
         [x] src/run.sh
         ");
-        press(&mut review, &mut bench, &[Key::Esc]);
-        press(&mut review, &mut bench, &typed("fa"));
+        press(&mut review, &mut backend, &[Key::Esc]);
+        press(&mut review, &mut backend, &typed("fa"));
         // Only what is warned about or blocked is on show now.
         assert_eq!(review.items()[1].mark(), Mark::Left);
         assert_eq!(review.items()[3].mark(), Mark::Taken);
@@ -231,11 +233,11 @@ mod choosing {
 
     #[test]
     fn a_closed_directory_is_chosen_whole() {
-        let (mut review, mut bench) = start(80, 24);
-        press(&mut review, &mut bench, &typed("G"));
+        let (mut review, mut backend) = start(80, 24);
+        press(&mut review, &mut backend, &typed("G"));
         press(
             &mut review,
-            &mut bench,
+            &mut backend,
             &[Key::Left, Key::Left, Key::Char(' ')],
         );
         assert_eq!(review.rows.len(), 6);
@@ -245,23 +247,23 @@ mod choosing {
 
     #[test]
     fn hunks_are_chosen_in_the_diff() {
-        let (mut review, mut bench) = start(80, 24);
-        press(&mut review, &mut bench, &typed("jjjjj"));
+        let (mut review, mut backend) = start(80, 24);
+        press(&mut review, &mut backend, &typed("jjjjj"));
         assert_eq!(review.selected(), Some(3));
-        press(&mut review, &mut bench, &[Key::Tab]);
+        press(&mut review, &mut backend, &[Key::Tab]);
         assert_eq!(review.focus, Pane::Diff);
-        press(&mut review, &mut bench, &typed("n "));
+        press(&mut review, &mut backend, &typed("n "));
         assert_eq!(review.items()[3].choice, Choice::Hunks([0, 2].into()));
-        press(&mut review, &mut bench, &typed("N nn "));
+        press(&mut review, &mut backend, &typed("N nn "));
         assert_eq!(review.items()[3].choice, Choice::Leave);
     }
 
     #[test]
     fn next_hunk_goes_on_in_the_next_file() {
-        let (mut review, mut bench) = start(80, 24);
+        let (mut review, mut backend) = start(80, 24);
         let mut seen = Vec::new();
         for _ in 0..8 {
-            press(&mut review, &mut bench, &typed("n"));
+            press(&mut review, &mut backend, &typed("n"));
             seen.push((review.selected().unwrap(), review.hunk));
         }
         assert_eq!(
@@ -278,56 +280,56 @@ mod choosing {
             ]
         );
         for _ in 0..8 {
-            press(&mut review, &mut bench, &typed("N"));
+            press(&mut review, &mut backend, &typed("N"));
         }
         assert_eq!(review.selected(), Some(0));
     }
 
     #[test]
     fn findings_are_found_in_closed_directories_too() {
-        let (mut review, mut bench) = start(80, 24);
+        let (mut review, mut backend) = start(80, 24);
         press(
             &mut review,
-            &mut bench,
+            &mut backend,
             &[Key::Left, Key::Left, Key::Char('G')],
         );
-        press(&mut review, &mut bench, &typed("["));
+        press(&mut review, &mut backend, &typed("["));
         assert_eq!(review.selected(), Some(1));
-        press(&mut review, &mut bench, &typed("["));
+        press(&mut review, &mut backend, &typed("["));
         assert_eq!(review.selected(), Some(0));
-        press(&mut review, &mut bench, &typed("]"));
+        press(&mut review, &mut backend, &typed("]"));
         assert_eq!(review.selected(), Some(1));
-        press(&mut review, &mut bench, &typed("]"));
+        press(&mut review, &mut backend, &typed("]"));
         assert_eq!(review.selected(), Some(1));
     }
 
     #[test]
     fn a_block_is_passed_only_by_the_whole_word() {
-        let (mut review, mut bench) = start(80, 24);
-        press(&mut review, &mut bench, &typed(" "));
+        let (mut review, mut backend) = start(80, 24);
+        press(&mut review, &mut backend, &typed(" "));
         assert_eq!(review.items()[0].mark(), Mark::Stays);
         for word in ["", "y", "yes", "allo", "Allow", "allw"] {
-            let effect = press(&mut review, &mut bench, &typed("!"));
+            let effect = press(&mut review, &mut backend, &typed("!"));
             assert_eq!(effect, Effect::Ask);
-            press(&mut review, &mut bench, &typed(word));
-            let effect = press(&mut review, &mut bench, &[Key::Enter]);
+            press(&mut review, &mut backend, &typed(word));
+            let effect = press(&mut review, &mut backend, &[Key::Enter]);
             assert_eq!(
                 (effect, review.items()[0].mark()),
                 (Effect::None, Mark::Stays)
             );
         }
-        press(&mut review, &mut bench, &typed("!allow"));
-        let effect = press(&mut review, &mut bench, &[Key::Enter]);
+        press(&mut review, &mut backend, &typed("!allow"));
+        let effect = press(&mut review, &mut backend, &[Key::Enter]);
         assert_eq!(effect, Effect::Rejudge);
         assert_eq!(review.items()[0].allowance, Allowance::Once);
         assert_eq!(review.items()[0].mark(), Mark::Taken);
-        let effect = press(&mut review, &mut bench, &typed("!"));
+        let effect = press(&mut review, &mut backend, &typed("!"));
         assert_eq!(
             (effect, review.items()[0].mark()),
             (Effect::Rejudge, Mark::Stays)
         );
-        press(&mut review, &mut bench, &typed("!allow"));
-        press(&mut review, &mut bench, &[Key::Tab, Key::Enter]);
+        press(&mut review, &mut backend, &typed("!allow"));
+        press(&mut review, &mut backend, &[Key::Tab, Key::Enter]);
         assert_eq!(review.items()[0].allowance, Allowance::Remembered);
     }
 
@@ -340,57 +342,60 @@ mod choosing {
             Key::Esc,
             Key::Char('n'),
         ] {
-            let (mut review, mut bench) = start(80, 24);
-            let effect = press(&mut review, &mut bench, &[Key::Char('A'), key]);
+            let (mut review, mut backend) = start(80, 24);
+            let effect = press(&mut review, &mut backend, &[Key::Char('A'), key]);
             assert_eq!(
                 (effect, &review.mode),
                 (Effect::None, &Mode::Browse),
                 "{key:?}"
             );
-            let effect = press(&mut review, &mut bench, &[Key::Char('D'), key]);
+            let effect = press(&mut review, &mut backend, &[Key::Char('D'), key]);
             assert_eq!(
                 (effect, &review.mode),
                 (Effect::None, &Mode::Browse),
                 "{key:?}"
             );
         }
-        let (mut review, mut bench) = start(80, 24);
-        let effect = press(&mut review, &mut bench, &typed("Ajky"));
-        assert_eq!(effect, Effect::End(End::Apply));
-        let (mut review, mut bench) = start(80, 24);
+        let (mut review, mut backend) = start(80, 24);
+        let effect = press(&mut review, &mut backend, &typed("Ajky"));
+        assert_eq!(effect, Effect::End(ReviewAnswer::Apply));
+        let (mut review, mut backend) = start(80, 24);
         assert_eq!(
-            press(&mut review, &mut bench, &typed("Dy")),
-            Effect::End(End::Discard)
+            press(&mut review, &mut backend, &typed("Dy")),
+            Effect::End(ReviewAnswer::Discard)
         );
         // Nothing chosen, nothing to say yes to.
-        let (mut review, mut bench) = start(80, 24);
+        let (mut review, mut backend) = start(80, 24);
         assert_eq!(
-            press(&mut review, &mut bench, &typed("aaAy")),
-            Effect::End(End::Apply)
+            press(&mut review, &mut backend, &typed("aaAy")),
+            Effect::End(ReviewAnswer::Apply)
         );
-        let (mut review, mut bench) = start(80, 24);
-        assert_eq!(press(&mut review, &mut bench, &typed("aAy")), Effect::None);
+        let (mut review, mut backend) = start(80, 24);
+        assert_eq!(
+            press(&mut review, &mut backend, &typed("aAy")),
+            Effect::None
+        );
     }
 
     #[test]
     fn a_screen_that_is_too_small_takes_no_answers() {
-        let (mut review, mut bench) = start(80, 24);
-        press(&mut review, &mut bench, &typed("A"));
+        let (mut review, mut backend) = start(80, 24);
+        press(&mut review, &mut backend, &typed("A"));
         review.resize(39, 24);
-        assert_eq!(press(&mut review, &mut bench, &typed("y")), Effect::None);
+        assert_eq!(press(&mut review, &mut backend, &typed("y")), Effect::None);
         assert_eq!(
-            press(&mut review, &mut bench, &typed("q")),
-            Effect::End(End::Keep)
+            press(&mut review, &mut backend, &typed("q")),
+            Effect::End(ReviewAnswer::Keep)
         );
     }
 
     #[test]
     fn ctrl_c_keeps_from_everywhere() {
         for before in ["", "?", "/x", "!al", "A", "D"] {
-            let (mut review, mut bench) = start(80, 24);
-            press(&mut review, &mut bench, &typed(before));
-            let effect = press(&mut review, &mut bench, &[Key::Ctrl('c')]);
-            assert_eq!(effect, Effect::End(End::Keep), "{before:?}");
+            let (mut review, mut backend) = start(80, 24);
+            press(&mut review, &mut backend, &typed(before));
+            let effect = press(&mut review, &mut backend, &[Key::Ctrl('c')]);
+            assert_eq!(effect, Effect::End(ReviewAnswer::Keep), "{before:?}");
         }
     }
 }
@@ -401,8 +406,8 @@ mod looping {
     use std::collections::VecDeque;
     use std::io;
 
-    use super::super::model::End;
-    use super::super::run::{Console, Ended, Input, run};
+    use super::super::model::ReviewAnswer;
+    use super::super::run::{Console, Input, ReviewEnd, run};
     use super::*;
     use lazaret_gate::decision::NoAnswer;
     use ratatui::layout::{Rect, Size};
@@ -477,8 +482,8 @@ mod looping {
         }
     }
 
-    fn play(events: impl IntoIterator<Item = Event>) -> (Ended, Review, Script) {
-        let (mut review, mut bench) = sample();
+    fn play(events: impl IntoIterator<Item = Event>) -> (ReviewEnd, Review, Script) {
+        let (mut review, mut backend) = sample();
         let mut script = Script {
             events: events.into_iter().collect(),
             size: Size::new(80, 24),
@@ -486,23 +491,23 @@ mod looping {
             suspended: 0,
             drawn: 0,
         };
-        let ended = run(&mut review, &mut bench, &mut script).unwrap();
+        let ended = run(&mut review, &mut backend, &mut script).unwrap();
         (ended, review, script)
     }
 
     #[test]
     fn a_yes_is_an_answer_to_the_question() {
         let (ended, ..) = play([Event::Types(b"A"), Event::Types(b"y")]);
-        assert_eq!(ended, Ended::By(End::Apply));
+        assert_eq!(ended, ReviewEnd::By(ReviewAnswer::Apply));
         let (ended, ..) = play([Event::Types(b"D"), Event::Types(b"y")]);
-        assert_eq!(ended, Ended::By(End::Discard));
+        assert_eq!(ended, ReviewEnd::By(ReviewAnswer::Discard));
         let (ended, ..) = play([Event::Types(b"q")]);
-        assert_eq!(ended, Ended::By(End::Keep));
+        assert_eq!(ended, ReviewEnd::By(ReviewAnswer::Keep));
     }
 
     #[test]
     fn ui_06_what_was_typed_before_a_question_does_not_answer_it() {
-        let unanswered = Ended::Unanswered(NoAnswer::EndOfInput);
+        let unanswered = ReviewEnd::Unanswered(NoAnswer::EndOfInput);
         // Before the screen was there; in the same piece; while the question was drawn; as
         // the start of something longer.
         for events in [
@@ -525,7 +530,11 @@ mod looping {
     fn ui_07_a_terminal_that_is_gone_never_says_yes() {
         for start in [b"".as_slice(), b"A", b"D", b"!"] {
             let (ended, ..) = play([Event::Types(start), Event::Hangs]);
-            assert_eq!(ended, Ended::Unanswered(NoAnswer::EndOfInput), "{start:?}");
+            assert_eq!(
+                ended,
+                ReviewEnd::Unanswered(NoAnswer::EndOfInput),
+                "{start:?}"
+            );
         }
     }
 
@@ -533,7 +542,11 @@ mod looping {
     fn flt_08_a_signal_never_says_yes() {
         for start in [b"".as_slice(), b"A", b"D", b"!"] {
             let (ended, ..) = play([Event::Types(start), Event::Interrupts, Event::Types(b"y")]);
-            assert_eq!(ended, Ended::Unanswered(NoAnswer::Interrupted), "{start:?}");
+            assert_eq!(
+                ended,
+                ReviewEnd::Unanswered(NoAnswer::Interrupted),
+                "{start:?}"
+            );
         }
     }
 
@@ -546,7 +559,7 @@ mod looping {
             Event::Types(b"\x1a"),
             Event::Types(b"q"),
         ]);
-        assert_eq!(ended, Ended::By(End::Keep));
+        assert_eq!(ended, ReviewEnd::By(ReviewAnswer::Keep));
         assert_eq!(script.suspended, 1);
         assert!(script.drawn >= 5);
     }

@@ -8,7 +8,7 @@ const TAB_STOP: usize = 4;
 
 /// How a piece of a line is to be set off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shade {
+pub enum TextStyle {
     /// As the line is.
     Plain,
     /// What differs from the other version of the line.
@@ -25,7 +25,7 @@ pub struct Piece {
     /// What is drawn.
     pub text: String,
     /// How.
-    pub shade: Shade,
+    pub text_style: TextStyle,
 }
 
 /// Builds the pieces of one line of text.
@@ -39,24 +39,24 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Appends text; `shade` is for what needs no escape.
-    pub fn push(&mut self, text: &str, shade: Shade) {
+    /// Appends text; `text_style` is for what needs no escape.
+    pub fn push(&mut self, text: &str, text_style: TextStyle) {
         for c in text.chars() {
             match c {
                 '\t' => {
                     let width = TAB_STOP - self.column % TAB_STOP;
                     let tab = format!("{:<width$}", "→");
-                    self.append(&tab, Shade::Tab);
+                    self.append(&tab, TextStyle::Tab);
                     self.column += width;
                 }
-                '\\' => self.append_char('\\', shade),
+                '\\' => self.append_char('\\', text_style),
                 c => {
                     let escaped = escape(c.encode_utf8(&mut [0; 4]).as_bytes());
                     if escaped.chars().eq([c]) {
-                        self.append_char(c, shade);
+                        self.append_char(c, text_style);
                     } else {
                         self.column += escaped.len();
-                        self.append(&escaped, Shade::Escaped);
+                        self.append(&escaped, TextStyle::Escaped);
                     }
                 }
             }
@@ -68,17 +68,19 @@ impl Pieces {
         self.pieces
     }
 
-    fn append_char(&mut self, c: char, shade: Shade) {
+    fn append_char(&mut self, c: char, text_style: TextStyle) {
         self.column += columns_of(c);
-        self.append(c.encode_utf8(&mut [0; 4]), shade);
+        self.append(c.encode_utf8(&mut [0; 4]), text_style);
     }
 
-    fn append(&mut self, text: &str, shade: Shade) {
+    fn append(&mut self, text: &str, text_style: TextStyle) {
         match self.pieces.last_mut() {
-            Some(last) if last.shade == shade && shade != Shade::Tab => last.text.push_str(text),
+            Some(last) if last.text_style == text_style && text_style != TextStyle::Tab => {
+                last.text.push_str(text)
+            }
             _ => self.pieces.push(Piece {
                 text: text.to_owned(),
-                shade,
+                text_style,
             }),
         }
     }
@@ -106,14 +108,14 @@ pub fn wrap(pieces: &[Piece], width: usize) -> Vec<Vec<Piece>> {
         for c in piece.text.chars() {
             let columns = columns_of(c);
             if used + columns > width {
-                push_piece(&mut row, &mut text, piece.shade);
+                push_piece(&mut row, &mut text, piece.text_style);
                 rows.push(std::mem::take(&mut row));
                 used = 0;
             }
             text.push(c);
             used += columns;
         }
-        push_piece(&mut row, &mut text, piece.shade);
+        push_piece(&mut row, &mut text, piece.text_style);
     }
     if !row.is_empty() || rows.is_empty() {
         rows.push(row);
@@ -121,11 +123,11 @@ pub fn wrap(pieces: &[Piece], width: usize) -> Vec<Vec<Piece>> {
     rows
 }
 
-fn push_piece(row: &mut Vec<Piece>, text: &mut String, shade: Shade) {
+fn push_piece(row: &mut Vec<Piece>, text: &mut String, text_style: TextStyle) {
     if !text.is_empty() {
         row.push(Piece {
             text: std::mem::take(text),
-            shade,
+            text_style,
         });
     }
 }
@@ -233,13 +235,16 @@ mod tests {
 
     fn show(text: &str) -> String {
         let mut pieces = Pieces::default();
-        pieces.push(text, Shade::Plain);
-        let shown = pieces.finish().into_iter().map(|piece| match piece.shade {
-            Shade::Plain => piece.text,
-            Shade::Changed => format!("*{}*", piece.text),
-            Shade::Escaped => format!("<{}>", piece.text),
-            Shade::Tab => format!("[{}]", piece.text),
-        });
+        pieces.push(text, TextStyle::Plain);
+        let shown = pieces
+            .finish()
+            .into_iter()
+            .map(|piece| match piece.text_style {
+                TextStyle::Plain => piece.text,
+                TextStyle::Changed => format!("*{}*", piece.text),
+                TextStyle::Escaped => format!("<{}>", piece.text),
+                TextStyle::Tab => format!("[{}]", piece.text),
+            });
         shown.collect()
     }
 
@@ -261,8 +266,8 @@ mod tests {
     #[test]
     fn nothing_is_cut_off_when_a_line_is_broken() {
         let mut pieces = Pieces::default();
-        pieces.push("ab漢", Shade::Plain);
-        pieces.push("字cd\u{301}e", Shade::Changed);
+        pieces.push("ab漢", TextStyle::Plain);
+        pieces.push("字cd\u{301}e", TextStyle::Changed);
         let pieces = pieces.finish();
         let broken = wrap(&pieces, 3);
         let rows_text: Vec<String> = broken

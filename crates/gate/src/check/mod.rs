@@ -34,7 +34,7 @@ use super::propose::CaseError;
 
 /// What holds while two trees are compared.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
+pub struct CheckOptions<'a> {
     /// Patterns, in the syntax of `.gitignore`, that are left out on both sides.
     pub exclude: &'a [String],
     /// How much there may be.
@@ -108,7 +108,7 @@ pub struct Comparison {
 pub fn compare(
     base: WorkspaceDir,
     candidate: Candidate<'_>,
-    terms: Terms<'_>,
+    options: CheckOptions<'_>,
 ) -> Result<Comparison, CheckError> {
     let spool = tempfile::Builder::new()
         .prefix("lazaret-check-")
@@ -117,7 +117,7 @@ pub fn compare(
     let quarantine = BlobStore::create(&spool.path().join("quarantine"))?;
     let selection = SelectionSpec {
         git: GitMode::None,
-        exclude: terms.exclude.to_vec(),
+        exclude: options.exclude.to_vec(),
     };
     let everything = selection.compile_exclude_only()?;
     let unbounded = StreamLimits {
@@ -137,9 +137,9 @@ pub fn compare(
     let sent: BTreeSet<RelPathBuf> = sent.tree.entries().map(|(path, _)| path.clone()).collect();
 
     let limits = StreamLimits {
-        entries: terms.limits.max_entries,
-        total_bytes: terms.limits.max_bytes,
-        file_bytes: terms.limits.max_file_bytes,
+        entries: options.limits.max_entries,
+        total_bytes: options.limits.max_bytes,
+        file_bytes: options.limits.max_file_bytes,
         ..StreamLimits::DEFAULT
     };
     let collected = match candidate {
@@ -151,8 +151,8 @@ pub fn compare(
         Err(lie) => (Collected::default(), Some(rejected(&lie))),
     };
     // Who applies it here, or checks it out, has git run what is configured here.
-    let git = git_config::configuration(terms.git, base.path(), &whole.tree);
-    let policy = policy(terms.limits, git);
+    let git = git_config::configuration(options.git, base.path(), &whole.tree);
+    let policy = policy(options.limits, git);
     let baseline = match rejection {
         None => baseline(&whole.tree, &sent, &collected.tree),
         Some(_) => Tree::new(),

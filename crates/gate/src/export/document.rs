@@ -7,8 +7,8 @@ use lazaret_validator::{Finding, Severity};
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
-use super::batch::{Batch, Item, Subject, words};
 use super::blob::git_mode;
+use super::report_input::{ReportInput, ReportItem, ReportSubject, words};
 use crate::case::Case;
 use crate::file_side::ContentsError;
 use crate::format::causes;
@@ -58,17 +58,17 @@ pub struct Document<'a> {
 /// batch has 200,000 of them.
 #[derive(Debug)]
 pub struct ChangesPart<'a> {
-    batch: &'a Batch<'a>,
+    input: &'a ReportInput<'a>,
     case: &'a Case,
 }
 
 impl Serialize for ChangesPart<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let items = &self.batch.items;
+        let items = &self.input.items;
         let mut parts = serializer.serialize_seq(Some(items.len()))?;
         for item in items {
             // Its lines were counted for the sums: nothing is read here.
-            let part = ChangePart::new(self.batch, item, self.case);
+            let part = ChangePart::new(self.input, item, self.case);
             let part = part.map_err(|error| S::Error::custom(causes(&error).join(": ")))?;
             parts.serialize_element(&part)?;
         }
@@ -225,10 +225,10 @@ impl<'a> Document<'a> {
     ///
     /// # Errors
     /// When contents can't be read, which is what lines are counted in.
-    pub fn new(batch: &'a Batch<'a>, case: &'a Case) -> Result<Self, ContentsError> {
-        let (session, check) = match batch.subject {
-            Subject::Session(session) => (Some(SessionPart::from(session)), None),
-            Subject::Check(checked) => {
+    pub fn new(input: &'a ReportInput<'a>, case: &'a Case) -> Result<Self, ContentsError> {
+        let (session, check) = match input.subject {
+            ReportSubject::Session(session) => (Some(SessionPart::from(session)), None),
+            ReportSubject::Check(checked) => {
                 let part = CheckPart {
                     base: text(&checked.base),
                     candidate: text(&checked.candidate),
@@ -240,26 +240,26 @@ impl<'a> Document<'a> {
         Ok(Self {
             schema: SCHEMA,
             lazaret: env!("CARGO_PKG_VERSION"),
-            exported: seconds(batch.now),
+            exported: seconds(input.now),
             session,
             check,
             limits: LimitsPart {
-                entries: batch.limits.entries,
-                total_bytes: batch.limits.total_bytes,
-                file_bytes: batch.limits.file_bytes,
+                entries: input.limits.entries,
+                total_bytes: input.limits.total_bytes,
+                file_bytes: input.limits.file_bytes,
             },
-            verdict: batch.outcome.as_str(),
-            digest: batch.digest.map(lazaret_tree::Digest::to_hex),
-            counts: CountsPart::new(batch, case)?,
-            paths: batch.paths.iter().map(|path| text(path.as_str())).collect(),
-            changes: ChangesPart { batch, case },
-            findings: FindingsPart(&batch.findings),
-            conflicts: batch
+            verdict: input.outcome.as_str(),
+            digest: input.digest.map(lazaret_tree::Digest::to_hex),
+            counts: CountsPart::new(input, case)?,
+            paths: input.paths.iter().map(|path| text(path.as_str())).collect(),
+            changes: ChangesPart { input, case },
+            findings: FindingsPart(&input.findings),
+            conflicts: input
                 .conflicts
                 .iter()
                 .map(|(path, kind)| ConflictReport::from((path, kind)))
                 .collect(),
-            left_out: batch
+            left_out: input
                 .left_out
                 .iter()
                 .map(|skipped| LeftOutPart {
@@ -291,16 +291,16 @@ impl From<&Session> for SessionPart {
 }
 
 impl CountsPart {
-    fn new(batch: &Batch<'_>, case: &Case) -> Result<Self, ContentsError> {
-        let items = &batch.items;
+    fn new(input: &ReportInput<'_>, case: &Case) -> Result<Self, ContentsError> {
+        let items = &input.items;
         let kinds = |wanted: fn(ChangeKind) -> bool| {
             items
                 .iter()
                 .filter(|item| wanted(item.change().kind()))
                 .count()
         };
-        let applicable = items.iter().filter(|item| batch.may_apply(item)).count();
-        let lines = batch.lines(case)?;
+        let applicable = items.iter().filter(|item| input.may_apply(item)).count();
+        let lines = input.lines(case)?;
         Ok(Self {
             added: kinds(|kind| kind == ChangeKind::Added),
             modified: kinds(|kind| !matches!(kind, ChangeKind::Added | ChangeKind::Deleted)),
@@ -309,15 +309,19 @@ impl CountsPart {
             withheld: items.len() - applicable,
             lines_added: lines.added,
             lines_removed: lines.removed,
-            block: batch.count(Severity::Block),
-            warn: batch.count(Severity::Warn),
-            note: batch.count(Severity::Note),
+            block: input.count(Severity::Block),
+            warn: input.count(Severity::Warn),
+            note: input.count(Severity::Note),
         })
     }
 }
 
 impl ChangePart {
-    fn new(batch: &Batch<'_>, item: &Item<'_>, case: &Case) -> Result<Self, ContentsError> {
+    fn new(
+        input: &ReportInput<'_>,
+        item: &ReportItem<'_>,
+        case: &Case,
+    ) -> Result<Self, ContentsError> {
         let change = item.change();
         let counts = item.counts(case)?;
         let (state, _, because_of) = words(item.state());
@@ -334,20 +338,20 @@ impl ChangePart {
             after: change.after.as_ref().map(EntryPart::from),
             lines_added: counts.map(|counts| counts.added),
             lines_removed: counts.map(|counts| counts.removed),
-            applies: batch.may_apply(item),
+            applies: input.may_apply(item),
             state,
             origin: match item.proposed.origin {
                 Origin::Session => "session",
                 Origin::Merged => "merged",
                 Origin::Hunks => "hunks",
-                Origin::Theirs => "theirs",
+                Origin::SessionVersion => "theirs",
             },
             codes: match item.state() {
                 ItemState::Blocked(codes) => codes.to_vec(),
                 _ => Vec::new(),
             },
             because_of: because_of.map(escape),
-            findings: batch.about(item).to_vec(),
+            findings: input.about(item).to_vec(),
         })
     }
 }

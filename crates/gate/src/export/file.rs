@@ -9,7 +9,7 @@ use lazaret_tree::is_git_name;
 
 /// What happens to a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
+pub enum IfExists {
     /// It stays, and the report is not written.
     Keep,
     /// The report replaces it.
@@ -66,7 +66,7 @@ pub enum FileError {
 /// # Errors
 /// When the file exists and is to be kept, is no regular file, lies below a `.git`, or in
 /// a directory that does not exist.
-pub fn check(path: &Path, existing: Existing) -> Result<(), FileError> {
+pub fn check(path: &Path, if_exists: IfExists) -> Result<(), FileError> {
     let owned = || path.to_owned();
     let Some(name) = path.file_name() else {
         return Err(FileError::NoName { path: owned() });
@@ -88,9 +88,9 @@ pub fn check(path: &Path, existing: Existing) -> Result<(), FileError> {
         Ok(metadata) if !metadata.is_file() && !metadata.is_symlink() => {
             Err(FileError::NotRegular { path: owned() })
         }
-        Ok(_) => match existing {
-            Existing::Replace => Ok(()),
-            Existing::Keep => Err(FileError::Exists { path: owned() }),
+        Ok(_) => match if_exists {
+            IfExists::Replace => Ok(()),
+            IfExists::Keep => Err(FileError::Exists { path: owned() }),
         },
     }
 }
@@ -102,10 +102,10 @@ pub fn check(path: &Path, existing: Existing) -> Result<(), FileError> {
 /// What [`check`] says, what `write` says, or the disk.
 pub fn write<T, E: From<FileError>>(
     path: &Path,
-    existing: Existing,
+    if_exists: IfExists,
     write: impl FnOnce(&mut dyn Write) -> Result<T, E>,
 ) -> Result<T, E> {
-    check(path, existing)?;
+    check(path, if_exists)?;
     let failed = |source: io::Error| FileError::Write {
         path: path.to_owned(),
         source,
@@ -123,9 +123,9 @@ pub fn write<T, E: From<FileError>>(
         written
     };
     staged.as_file().sync_all().map_err(failed)?;
-    match existing {
-        Existing::Keep => staged.persist_noclobber(path),
-        Existing::Replace => staged.persist(path),
+    match if_exists {
+        IfExists::Keep => staged.persist_noclobber(path),
+        IfExists::Replace => staged.persist(path),
     }
     .map_err(|error| failed(error.error))?;
     Ok(written)

@@ -20,9 +20,9 @@ use lazaret_tree::{Blobs as _, Digest, Entry, RelPath, RelPathBuf, escape};
 use lazaret_validator::Outcome;
 
 use super::base85::Lines;
-use super::batch::{Batch, Item, words};
 use super::blob::{Blob, Form, Summed, target};
 use super::quote;
+use super::report_input::{ReportInput, ReportItem, words};
 use crate::case::Case;
 use crate::contents::checked;
 use crate::file_diff::{FileDiff, Hunk};
@@ -63,11 +63,11 @@ fn shown(path: &RelPath) -> String {
 ///
 /// # Errors
 /// When contents can't be read, or the writer fails.
-pub fn write(batch: &Batch<'_>, case: &Case, out: &mut dyn Write) -> Result<(), PatchError> {
+pub fn write(input: &ReportInput<'_>, case: &Case, out: &mut dyn Write) -> Result<(), PatchError> {
     let mut parts = Vec::new();
     let mut remarks = Vec::new();
-    for item in &batch.items {
-        match plan(batch, item, case)? {
+    for item in &input.items {
+        match plan(input, item, case)? {
             Planned::Parts(planned) => parts.extend(planned),
             Planned::InFull(part) => {
                 remarks.push(Remark::new("in full", item, "the old version is gone"));
@@ -81,19 +81,19 @@ pub fn write(batch: &Batch<'_>, case: &Case, out: &mut dyn Write) -> Result<(), 
         }
     }
     // git makes directories for files, and no others.
-    for (index, item) in batch.items.iter().enumerate() {
-        let is_new = batch.may_apply(item) && item.elsewhere().after == Some(Entry::Dir);
-        let filled = batch.items[index + 1..]
+    for (index, item) in input.items.iter().enumerate() {
+        let is_new = input.may_apply(item) && item.elsewhere().after == Some(Entry::Dir);
+        let filled = input.items[index + 1..]
             .iter()
             .take_while(|below| below.path().starts_with(item.path()))
-            .any(|below| batch.may_apply(below) && below.elsewhere().after.is_some());
+            .any(|below| input.may_apply(below) && below.elsewhere().after.is_some());
         if is_new && !filled {
             let why = "an empty directory, which git does not keep";
             remarks.push(Remark::new("left out", item, why));
         }
     }
     let failed = PatchError::Write;
-    header(batch, &remarks, out).map_err(failed)?;
+    header(input, &remarks, out).map_err(failed)?;
     for part in &parts {
         part.write(case, out)?;
     }
@@ -103,13 +103,13 @@ pub fn write(batch: &Batch<'_>, case: &Case, out: &mut dyn Write) -> Result<(), 
 /// One line about what the patch does not do, or not as one would think.
 struct Remark<'a> {
     what: &'static str,
-    item: &'a Item<'a>,
+    item: &'a ReportItem<'a>,
     why: &'static str,
     because_of: Option<&'a [u8]>,
 }
 
 impl<'a> Remark<'a> {
-    fn new(what: &'static str, item: &'a Item<'a>, why: &'static str) -> Self {
+    fn new(what: &'static str, item: &'a ReportItem<'a>, why: &'static str) -> Self {
         Self {
             what,
             item,
@@ -130,11 +130,15 @@ enum Planned<'a> {
     LeftOut(&'static str, Option<&'a [u8]>),
 }
 
-fn plan<'a>(batch: &Batch<'_>, item: &Item<'a>, case: &Case) -> Result<Planned<'a>, PatchError> {
-    if batch.outcome == Outcome::Rejected {
+fn plan<'a>(
+    input: &ReportInput<'_>,
+    item: &ReportItem<'a>,
+    case: &Case,
+) -> Result<Planned<'a>, PatchError> {
+    if input.outcome == Outcome::Rejected {
         return Ok(Planned::LeftOut("the batch is rejected", None));
     }
-    if !batch.may_apply(item) {
+    if !input.may_apply(item) {
         let (_, why, path) = words(item.state());
         return Ok(Planned::LeftOut(why, path));
     }
@@ -173,11 +177,11 @@ fn plan<'a>(batch: &Batch<'_>, item: &Item<'a>, case: &Case) -> Result<Planned<'
 
 /// Says what the patch is and what it leaves out. Every line starts so that git takes none
 /// for a part of the patch, and names in it are escaped.
-fn header(batch: &Batch<'_>, remarks: &[Remark<'_>], out: &mut dyn Write) -> io::Result<()> {
+fn header(input: &ReportInput<'_>, remarks: &[Remark<'_>], out: &mut dyn Write) -> io::Result<()> {
     let version = env!("CARGO_PKG_VERSION");
-    let name = batch.subject.name();
+    let name = input.subject.name();
     writeln!(out, "# lazaret {version}: {}", escape(name.as_bytes()))?;
-    writeln!(out, "# verdict: {}", batch.outcome.as_str())?;
+    writeln!(out, "# verdict: {}", input.outcome.as_str())?;
     for Remark {
         what,
         item,
@@ -190,10 +194,10 @@ fn header(batch: &Batch<'_>, remarks: &[Remark<'_>], out: &mut dyn Write) -> io:
         if let Some(path) = because_of {
             write!(out, " {}", escape(path))?;
         }
-        let codes: Vec<&str> = batch
+        let codes: Vec<&str> = input
             .about(item)
             .iter()
-            .map(|&index| batch.findings[index].code)
+            .map(|&index| input.findings[index].code)
             .collect();
         if !codes.is_empty() {
             write!(out, " ({})", codes.join(", "))?;

@@ -6,24 +6,24 @@
 //! | JSON | scripts | [`document`] |
 //! | HTML | people, attached to a pull request | [`html`] |
 //!
-//! All three describe one [`Batch`]. None reads anything that the gate did not judge. New
+//! All three describe one [`ReportInput`]. None reads anything that the gate did not judge. New
 //! contents come from the quarantine by digest, old ones from the base store or the workspace.
 //! Both are hashed again on the way.
 
 mod base85;
-pub mod batch;
 mod blob;
 pub mod document;
 pub mod file;
 pub mod git_patch;
 pub mod html;
 mod quote;
+pub mod report_input;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-pub use batch::{Batch, Checked, Subject, propose};
-pub use file::Existing;
+pub use file::IfExists;
+pub use report_input::{Checked, ReportInput, ReportSubject, propose};
 
 use self::file::FileError;
 use self::git_patch::PatchError;
@@ -85,20 +85,20 @@ impl Form {
 /// When contents can't be read, or the writer fails.
 pub fn write(
     form: Form,
-    batch: &Batch<'_>,
+    input: &ReportInput<'_>,
     case: &Case,
     out: &mut dyn Write,
 ) -> Result<(), ExportError> {
     let failed = ExportError::Write;
     match form {
-        Form::Patch => Ok(git_patch::write(batch, case, out)?),
+        Form::Patch => Ok(git_patch::write(input, case, out)?),
         Form::Json => {
-            let document = document::Document::new(batch, case)?;
+            let document = document::Document::new(input, case)?;
             serde_json::to_writer_pretty(&mut *out, &document)
                 .map_err(|error| failed(error.into()))?;
             writeln!(out).map_err(failed)
         }
-        Form::Html => Ok(html::write(batch, case, out)?),
+        Form::Html => Ok(html::write(input, case, out)?),
     }
 }
 
@@ -107,16 +107,20 @@ pub fn write(
 ///
 /// # Errors
 /// When one of the files exists; then none is written. Else as [`write()`].
-pub fn write_all(batch: &Batch<'_>, case: &Case, dir: &Path) -> Result<Vec<PathBuf>, ExportError> {
-    let name = batch.subject.name();
+pub fn write_all(
+    input: &ReportInput<'_>,
+    case: &Case,
+    dir: &Path,
+) -> Result<Vec<PathBuf>, ExportError> {
+    let name = input.subject.name();
     let path = |form: Form| dir.join(format!("lazaret-{name}.{}", form.extension()));
     for form in Form::ALL {
-        file::check(&path(form), Existing::Keep)?;
+        file::check(&path(form), IfExists::Keep)?;
     }
     let mut written = Vec::new();
     for form in Form::ALL {
         let path = path(form);
-        file::write(&path, Existing::Keep, |out| write(form, batch, case, out))?;
+        file::write(&path, IfExists::Keep, |out| write(form, input, case, out))?;
         written.push(path);
     }
     Ok(written)

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::ground::{Ground, Spot};
+use super::path_resolver::{PathResolver, Spot};
 use super::{is_absent, read};
 use lazaret_validator::Covers;
 
@@ -27,7 +27,11 @@ pub(super) struct Hook {
 ///
 /// # Errors
 /// When it can't be read, or holds too many.
-pub(super) fn hooks(dir: &Path, ground: &Ground, bases: &[PathBuf]) -> io::Result<Vec<Hook>> {
+pub(super) fn hooks(
+    dir: &Path,
+    resolver: &PathResolver,
+    bases: &[PathBuf],
+) -> io::Result<Vec<Hook>> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if is_absent(&error) => return Ok(Vec::new()),
@@ -48,12 +52,12 @@ pub(super) fn hooks(dir: &Path, ground: &Ground, bases: &[PathBuf]) -> io::Resul
         }
         let mut linked = Vec::new();
         if entry.file_type()?.is_symlink() {
-            ground.add(&path, Covers::Below, &mut linked);
-            let own = ground.place(&path);
+            resolver.add(&path, Covers::Below, &mut linked);
+            let own = resolver.place(&path);
             linked.retain(|spot: &Spot| own.as_ref() != Some(&spot.place));
         }
         let named = match read(&path, MOST_BYTES) {
-            Ok(text) if text.starts_with(b"#!") => named(&text, ground, bases),
+            Ok(text) if text.starts_with(b"#!") => named(&text, resolver, bases),
             _ => Vec::new(),
         };
         if !linked.is_empty() || !named.is_empty() {
@@ -68,14 +72,14 @@ pub(super) fn hooks(dir: &Path, ground: &Ground, bases: &[PathBuf]) -> io::Resul
 }
 
 /// The files that a script names by a path, not by a bare word.
-fn named(script: &[u8], ground: &Ground, bases: &[PathBuf]) -> Vec<Spot> {
+fn named(script: &[u8], resolver: &PathResolver, bases: &[PathBuf]) -> Vec<Spot> {
     let mut named = Vec::new();
     for line in script.split(|byte| *byte == b'\n') {
         let line = line.trim_ascii();
         if line.starts_with(b"#") || !line.contains(&b'/') && !line.contains(&b'.') {
             continue;
         }
-        let spots = ground.command(line, bases).unwrap_or_default();
+        let spots = resolver.command(line, bases).unwrap_or_default();
         let is_path = |spot: &Spot| {
             let place = spot.place.as_ref().map(|place| place.as_str());
             place.is_some_and(|place| place.contains('/') || place.starts_with('.'))

@@ -7,11 +7,11 @@
 //! can't be read is a finding, and no driver is known to be absent then.
 
 mod environment;
-mod ground;
 mod hooks;
 mod identity;
 mod keys;
 mod parse;
+mod path_resolver;
 mod places;
 mod settings;
 mod uses;
@@ -25,9 +25,9 @@ use lazaret_validator::{DriverKind, GitConfig};
 use rustix::fs::{Mode, OFlags};
 
 pub use environment::GitEnvironment;
-use ground::Ground;
 pub use identity::{Identity, identity};
 use parse::split;
+use path_resolver::PathResolver;
 use settings::Settings;
 
 /// The most bytes of one file.
@@ -36,8 +36,8 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Reads what git would when it runs in `workspace`, and what it has git run or read
 /// there. `tree` is what the workspace holds: repositories are looked for in its directories.
 pub fn configuration(env: GitEnvironment<'_>, workspace: &Path, tree: &Tree) -> GitConfig {
-    let ground = Ground::new(env, workspace);
-    let settings = Settings::read(env, workspace, tree, &ground);
+    let resolver = PathResolver::new(env, workspace);
+    let settings = Settings::read(env, workspace, tree, &resolver);
     let mut git = GitConfig::default();
     for problem in &settings.unreadable {
         git.note_unreadable(problem.clone());
@@ -53,7 +53,7 @@ pub fn configuration(env: GitEnvironment<'_>, workspace: &Path, tree: &Tree) -> 
             git.add_driver(kind, name);
         }
     }
-    uses::note(&settings, env, &ground, &mut git);
+    uses::note(&settings, env, &resolver, &mut git);
     for contents in settings::excludes(&settings, env, workspace) {
         git.add_excludes(contents);
     }

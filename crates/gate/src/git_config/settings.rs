@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use lazaret_tree::{RelPath, Tree, escape};
 
 use super::environment::GitEnvironment;
-use super::ground::Ground;
 use super::parse::{Variable, parse, split};
+use super::path_resolver::PathResolver;
 use super::places::{self, Repository};
 use super::{MOST_BYTES, is_absent, read};
 
@@ -64,12 +64,12 @@ impl Settings {
         env: GitEnvironment<'_>,
         workspace: &Path,
         tree: &Tree,
-        ground: &Ground,
+        resolver: &PathResolver,
     ) -> Self {
         let mut settings = Self::default();
         settings.find_repositories(env, workspace, tree);
         let mut reading = Reading {
-            ground,
+            resolver,
             home: env.home().map(Path::to_owned),
             settings,
             open: VecDeque::new(),
@@ -156,7 +156,7 @@ struct Source {
 }
 
 struct Reading<'a> {
-    ground: &'a Ground,
+    resolver: &'a PathResolver,
     home: Option<PathBuf>,
     settings: Settings,
     /// Still to be read.
@@ -171,7 +171,7 @@ impl Reading<'_> {
         if !self.seen.insert((path.clone(), source.scope)) {
             return;
         }
-        let shown = self.ground.shown(path);
+        let shown = self.resolver.shown(path);
         let mut unreadable = |text| self.settings.unreadable.push(text);
         if source.depth > DEEPEST {
             return unreadable(format!(

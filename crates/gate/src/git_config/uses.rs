@@ -6,10 +6,10 @@ use lazaret_tree::escape;
 use lazaret_validator::{Covers, GitConfig, GitUse, Severity};
 
 use super::environment::GitEnvironment;
-use super::ground::{Ground, Spot};
 use super::hooks::hooks;
 use super::keys::{VARIABLES, Value, is_truth, value_of};
 use super::parse::split;
+use super::path_resolver::{PathResolver, Spot};
 use super::places::{of_the_user, without_option};
 use super::settings::{Scope, Setting, Settings, is_include};
 
@@ -17,11 +17,11 @@ use super::settings::{Scope, Setting, Settings, is_include};
 pub(super) fn note(
     settings: &Settings,
     env: GitEnvironment<'_>,
-    ground: &Ground,
+    resolver: &PathResolver,
     git: &mut GitConfig,
 ) {
     let mut uses = Uses {
-        ground,
+        resolver,
         bases: bases(settings),
         git,
     };
@@ -40,15 +40,15 @@ pub(super) fn note(
     }
     for (name, value) in [("attributes", Value::Decides), ("ignore", Value::Reads)] {
         if let Some(file) = of_the_user(env, name) {
-            let reason = format!("git reads it as {}", ground.shown(&file));
+            let reason = format!("git reads it as {}", resolver.shown(&file));
             uses.value(file.as_os_str().as_encoded_bytes(), value, &[], &reason);
         }
     }
     for (index, repository) in settings.repositories.iter().enumerate() {
         let bases = uses.bases.of(Scope::Repository(index));
         for dir in repository.in_both("hooks") {
-            let reason = format!("git runs hooks from it, as {}", ground.shown(&dir));
-            let spots = ground.path(dir.as_os_str().as_encoded_bytes(), &[], Covers::Below);
+            let reason = format!("git runs hooks from it, as {}", resolver.shown(&dir));
+            let spots = resolver.path(dir.as_os_str().as_encoded_bytes(), &[], Covers::Below);
             uses.add(spots, Severity::Block, &reason);
             uses.hooks_in(&dir, &bases);
         }
@@ -89,7 +89,7 @@ fn bases(settings: &Settings) -> Bases {
 }
 
 struct Uses<'a> {
-    ground: &'a Ground,
+    resolver: &'a PathResolver,
     bases: Bases,
     git: &'a mut GitConfig,
 }
@@ -114,8 +114,8 @@ impl Uses<'_> {
     /// A file of the configuration may itself lie in the workspace, or be a link to there.
     fn file(&mut self, file: &Path) {
         let mut spots = Vec::new();
-        self.ground.add(file, Covers::Itself, &mut spots);
-        let shown = self.ground.shown(file);
+        self.resolver.add(file, Covers::Itself, &mut spots);
+        let shown = self.resolver.shown(file);
         let reason = format!("git reads it as your configuration, by the name {shown}");
         self.add(spots, Severity::Block, &reason);
     }
@@ -123,7 +123,7 @@ impl Uses<'_> {
     fn setting(&mut self, setting: &Setting) {
         let name = &setting.variable.name;
         let source = match &setting.file {
-            Some(file) => self.ground.shown(file),
+            Some(file) => self.resolver.shown(file),
             None => "your environment".to_owned(),
         };
         let bases = self.bases.of(setting.scope);
@@ -133,7 +133,7 @@ impl Uses<'_> {
             let dir = setting.file.as_deref().and_then(Path::parent);
             let bases: Vec<PathBuf> = dir.map(Path::to_owned).into_iter().collect();
             let spots = self
-                .ground
+                .resolver
                 .path(without_option(value), &bases, Covers::Itself);
             let key = escape(name);
             let reason = format!("`{key}` of {source} reads it as your configuration");
@@ -166,7 +166,7 @@ impl Uses<'_> {
         };
         let reason = format!("`{shown}` of {source} {verb}");
         if meaning == Value::Hooks {
-            for dir in self.ground.full(without_option(value), &bases) {
+            for dir in self.resolver.full(without_option(value), &bases) {
                 self.hooks_in(&dir, &bases);
             }
         }
@@ -174,8 +174,8 @@ impl Uses<'_> {
     }
 
     fn value(&mut self, value: &[u8], meaning: Value, bases: &[PathBuf], reason: &str) {
-        let ground = self.ground;
-        let path = |covers| ground.path(without_option(value.trim_ascii()), bases, covers);
+        let resolver = self.resolver;
+        let path = |covers| resolver.path(without_option(value.trim_ascii()), bases, covers);
         let (spots, severity) = match meaning {
             Value::Command if is_truth(value) => return,
             Value::Command => {
@@ -247,7 +247,7 @@ impl Uses<'_> {
     }
 
     fn command(&mut self, line: &[u8], bases: &[PathBuf], reason: &str) {
-        match self.ground.command(line, bases) {
+        match self.resolver.command(line, bases) {
             Some(spots) => self.add(spots, Severity::Block, reason),
             None => {
                 let problem = format!("{reason}: the command line has too many words");
@@ -258,10 +258,10 @@ impl Uses<'_> {
 
     /// Hooks that lie elsewhere may be links to here, or name what lies here.
     fn hooks_in(&mut self, dir: &Path, bases: &[PathBuf]) {
-        match hooks(dir, self.ground, bases) {
+        match hooks(dir, self.resolver, bases) {
             Ok(found) => {
                 for hook in found {
-                    let shown = self.ground.shown(&hook.path);
+                    let shown = self.resolver.shown(&hook.path);
                     let reason = format!("git runs it as the hook {shown}");
                     self.add(hook.linked, Severity::Block, &reason);
                     let reason = format!("the hook {shown} names it");
@@ -269,7 +269,7 @@ impl Uses<'_> {
                 }
             }
             Err(error) => {
-                let shown = self.ground.shown(dir);
+                let shown = self.resolver.shown(dir);
                 let problem = format!("cannot read the hooks in {shown}: {error}");
                 self.git.note_unreadable(problem);
             }

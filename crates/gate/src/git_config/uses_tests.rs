@@ -10,7 +10,7 @@ use lazaret_tree::{Entry, Tree};
 use lazaret_validator::{GitConfig, Severity};
 
 use super::configuration;
-use super::ground::Ground;
+use super::path_resolver::PathResolver;
 use super::settings::Settings;
 use super::tests::Surroundings;
 
@@ -356,7 +356,12 @@ fn git_27_all_that_git_lists_was_read() {
         .unwrap();
         let fields: Vec<&str> = output.split('\0').filter(|text| !text.is_empty()).collect();
         let env = world.env(&more);
-        let settings = Settings::read(env.git(), &dir, &Tree::new(), &Ground::new(env.git(), &dir));
+        let settings = Settings::read(
+            env.git(),
+            &dir,
+            &Tree::new(),
+            &PathResolver::new(env.git(), &dir),
+        );
         let ours: BTreeSet<(String, String)> = settings
             .list
             .iter()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use lazaret_gate::apply::apply;
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::{Choices, Pick};
-use lazaret_gate::decision::{Plan, approve};
+use lazaret_gate::decision::{ApplyPlan, approve};
 use lazaret_gate::format::causes;
 use lazaret_gate::input::GateInput;
 use lazaret_gate::proposal::{ItemState, Origin, Proposal};
@@ -116,7 +116,7 @@ impl Desk {
     }
 
     /// Applies a proposal as it was shown.
-    pub(super) fn apply(&self, case: &Case, proposal: Proposal) -> Result<Plan, ApplyError> {
+    pub(super) fn apply(&self, case: &Case, proposal: Proposal) -> Result<ApplyPlan, ApplyError> {
         let plan = approve(proposal).unwrap();
         let number = (1..)
             .find(|number| !self.journal(*number).exists())
@@ -145,7 +145,7 @@ pub(super) fn shown(proposal: &Proposal) -> String {
     for item in proposal.items() {
         let state = match &item.state {
             ItemState::Applies => "applies".to_owned(),
-            ItemState::Already => "already".to_owned(),
+            ItemState::AlreadyApplied => "already".to_owned(),
             ItemState::LeftOut => "left out".to_owned(),
             ItemState::Conflict(kind) => format!("conflict: {kind}"),
             ItemState::Blocked(codes) => format!("blocked: {}", codes.join(" ")),
@@ -156,7 +156,7 @@ pub(super) fn shown(proposal: &Proposal) -> String {
             Origin::Session => "",
             Origin::Merged => " (merged)",
             Origin::Hunks => " (hunks)",
-            Origin::Theirs => " (theirs)",
+            Origin::SessionVersion => " (theirs)",
         };
         text.push_str(&format!("{}: {state}{origin}\n", item.path()));
     }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::{Choices, Pick};
-use lazaret_gate::export::{Batch, Checked, Form, Subject, write};
+use lazaret_gate::export::{Checked, Form, ReportInput, ReportSubject, write};
 use lazaret_gate::file_diff::FileDiff;
 use lazaret_gate::proposal::Proposal;
 use lazaret_tests::{Random, tree_text};
@@ -108,10 +108,10 @@ fn patch(case: &Case, proposal: &Proposal) -> Vec<u8> {
         candidate: "candidate".to_owned(),
         profile: "default".to_owned(),
     };
-    let (subject, now) = (Subject::Check(&checked), SystemTime::UNIX_EPOCH);
-    let batch = Batch::new(subject, case, proposal, now, Vec::new()).unwrap();
+    let (subject, now) = (ReportSubject::Check(&checked), SystemTime::UNIX_EPOCH);
+    let input = ReportInput::new(subject, case, proposal, now, Vec::new()).unwrap();
     let mut bytes = Vec::new();
-    write(Form::Patch, &batch, case, &mut bytes).unwrap();
+    write(Form::Patch, &input, case, &mut bytes).unwrap();
     bytes
 }
 

@@ -57,7 +57,9 @@ fn app_06_edits_of_one_line_keep_both_versions() {
     "#);
     // The session's version is still to be had, by name only, and can be given back.
     let case = desk.case();
-    let theirs = case.propose(&picks(&[("text", Pick::Theirs)])).unwrap();
+    let theirs = case
+        .propose(&picks(&[("text", Pick::SessionVersion)]))
+        .unwrap();
     assert_snapshot!(shown(&theirs), @r"
     new: already
     text: applies (theirs)
@@ -120,7 +122,7 @@ fn app_07_an_edit_after_the_review_stops_all_of_it() {
     assert!(matches!(error, ApplyError::Conflicts(_)), "{error}");
     assert_eq!(desk.workspace(), before);
     // Looked at again, it merges with what is there now.
-    case.look_again().unwrap();
+    case.refresh().unwrap();
     desk.apply(&case, all(&case)).unwrap();
     assert_eq!(
         read(&desk.path("workspace"), "text"),

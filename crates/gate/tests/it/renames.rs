@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use insta::assert_snapshot;
 use lazaret_gate::choices::Pick;
-use lazaret_gate::proposal::Waiting;
+use lazaret_gate::proposal::Pending;
 use lazaret_tree::RelPath;
 use lazaret_validator::Allowance;
 
@@ -57,7 +57,7 @@ fn app_27_what_is_left_out_leaves_the_old_place_alone() {
     ");
     assert_eq!(whole.changes(), []);
     for item in whole.items() {
-        assert_eq!(whole.waiting(item), Waiting::Open, "{item:?}");
+        assert_eq!(whole.pending(item), Pending::Choice, "{item:?}");
     }
     // The user may want just that.
     let alone = picks(&[("lib/a.py", Pick::Leave), ("pkg/a.py", Pick::Alone)]);
@@ -103,7 +103,9 @@ fn app_27_a_conflict_at_the_new_place_leaves_the_old_one_alone() {
     pkg/a.py: moved to lib/a.py
     pkg/b.py: applies
     ");
-    let theirs = case.propose(&picks(&[("lib/a.py", Pick::Theirs)])).unwrap();
+    let theirs = case
+        .propose(&picks(&[("lib/a.py", Pick::SessionVersion)]))
+        .unwrap();
     assert_snapshot!(shown(&theirs), @r"
     lib: already
     lib/__init__.py: applies
@@ -142,13 +144,13 @@ fn app_27_what_is_allowed_by_name_comes_with_its_old_place() {
     block suspect.directory_env .envrc: runs when a shell enters the directory
     warn suspect.secret .envrc: may hold a secret
     ");
-    let waiting = |path: &str| {
+    let pending = |path: &str| {
         let item = proposal.item(RelPath::new(path).unwrap()).unwrap();
-        proposal.waiting(item)
+        proposal.pending(item)
     };
     assert_eq!(
-        (waiting("notes"), waiting(".envrc")),
-        (Waiting::Held, Waiting::Held)
+        (pending("notes"), pending(".envrc")),
+        (Pending::Allowance, Pending::Allowance)
     );
     let mut choices = picks(&[]);
     let item = proposal.item(RelPath::new(".envrc").unwrap()).unwrap();

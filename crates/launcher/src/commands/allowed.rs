@@ -36,12 +36,12 @@ pub enum Command {
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
-    let mut remembered = allowlist::load(&app.env)?;
+    let mut allowlist = allowlist::load(&app.env)?;
     match args.command {
-        None | Some(Command::Ls) => list(remembered.entries(), app),
+        None | Some(Command::Ls) => list(allowlist.entries(), app),
         Some(Command::Rm { path, code }) => {
             for parsed in parse_paths(std::slice::from_ref(&path))? {
-                let removed = remembered.remove(&parsed, code.as_deref())?;
+                let removed = allowlist.remove(&parsed, code.as_deref())?;
                 let shown = escape(path.as_bytes());
                 if removed == 0 {
                     let text = format!("nothing is allowed for {shown}");

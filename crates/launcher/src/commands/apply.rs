@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use lazaret_gate::allowlist::Entry;
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::{Choices, Pick};
-use lazaret_gate::decision::{Consent, Decision, KeepReason};
+use lazaret_gate::decision::{ApprovalMode, Decision, KeepReason};
 use lazaret_gate::proposal::{ItemState, can_replace};
 use lazaret_tree::{RelPath, RelPathBuf, escape};
 use lazaret_validator::Allowance;
@@ -85,11 +85,11 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     }
     let proposal = case.propose(&choices)?;
     let report = Report::of_case(session.record(), &case, &proposal);
-    let consent = match args.yes {
-        true => Consent::Given(args.on_conflict.into()),
-        false => Consent::Ask,
+    let approval = match args.yes {
+        true => ApprovalMode::Preapproved(args.on_conflict.into()),
+        false => ApprovalMode::Ask,
     };
-    let mut decision = decide(&case, &choices, consent, &app.ui, &app.cancel)?;
+    let mut decision = decide(&case, &choices, approval, &app.ui, &app.cancel)?;
     if let (true, Decision::Apply(plan)) = (args.remember, &mut decision) {
         let allowed = choices.allowed().iter();
         let entries = allowed.filter_map(|allowed| Entry::of(allowed, &proposal));
@@ -149,7 +149,7 @@ fn replace(case: &Case, path: &RelPathBuf, choices: &mut Choices) -> Result<(), 
     let whole = case.propose(&Choices::all())?;
     match whole.item(path).map(|item| &item.state) {
         Some(ItemState::Conflict(kind)) if can_replace(kind) => {
-            choices.pick(path, Pick::Theirs);
+            choices.pick(path, Pick::SessionVersion);
             Ok(())
         }
         Some(ItemState::Conflict(kind)) => {

@@ -5,10 +5,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use lazaret_gate::check::{Candidate, Comparison, Terms, compare};
+use lazaret_gate::check::{Candidate, CheckOptions, Comparison, compare};
 use lazaret_gate::choices::Choices;
 use lazaret_gate::export::document::Document;
-use lazaret_gate::export::{self, Batch, Checked, Existing, Form, Subject};
+use lazaret_gate::export::{self, Checked, Form, IfExists, ReportInput, ReportSubject};
 use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::escape;
 use lazaret_validator::{Finding, Outcome};
@@ -52,14 +52,14 @@ pub struct Args {
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
-    let existing = match args.force {
-        true => Existing::Replace,
-        false => Existing::Keep,
+    let if_exists = match args.force {
+        true => IfExists::Replace,
+        false => IfExists::Keep,
     };
     let asked = [(Form::Json, &args.report), (Form::Html, &args.html)];
     let places = output_target::choose(asked, &app.env.cwd, app.ui.format())?;
     for (_, place) in &places {
-        place.check(existing)?;
+        place.check(if_exists)?;
     }
     let cwd = &app.env.cwd;
     let base = open_dir(&cwd.join(&args.base), "base")?;
@@ -71,7 +71,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         max_bytes: gate.max_bytes,
         max_file_bytes: gate.max_file_bytes,
     };
-    let terms = Terms {
+    let options = CheckOptions {
         exclude: &profile.workspace.exclude,
         limits,
         git: app.env.for_git(),
@@ -89,7 +89,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
                 )
             })?;
             let mut reader = Interruptible(&mut stdin, &app.cancel);
-            compare(base, Candidate::Tar(&mut reader), terms).map_err(Failure::from)
+            compare(base, Candidate::Tar(&mut reader), options).map_err(Failure::from)
         }
         false => {
             let path = cwd.join(&args.candidate);
@@ -97,11 +97,11 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
                 Ok(metadata) if !metadata.is_dir() => {
                     let file = File::open(&path).map_err(|error| unreadable(&path, error))?;
                     let mut reader = Interruptible(file, &app.cancel);
-                    compare(base, Candidate::Tar(&mut reader), terms).map_err(Failure::from)
+                    compare(base, Candidate::Tar(&mut reader), options).map_err(Failure::from)
                 }
                 Ok(_) => {
                     let dir = open_dir(&path, "candidate")?;
-                    compare(base, Candidate::Dir(dir), terms).map_err(Failure::from)
+                    compare(base, Candidate::Dir(dir), options).map_err(Failure::from)
                 }
                 Err(error) => Err(unreadable(&path, error)),
             }
@@ -113,7 +113,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         candidate: args.candidate.to_string_lossy().into_owned(),
         profile: args.profile,
     };
-    report(&comparison?, &checked, &places, existing, app)
+    report(&comparison?, &checked, &places, if_exists, app)
 }
 
 /// Writes what was asked for, shows the rest, and says how it ends.
@@ -121,18 +121,24 @@ fn report(
     comparison: &Comparison,
     checked: &Checked,
     places: &[(Form, OutputTarget)],
-    existing: Existing,
+    if_exists: IfExists,
     app: &App,
 ) -> Result<ExitCode, Failure> {
     let (case, ui) = (&comparison.case, &app.ui);
     let proposal = case.propose(&Choices::all())?;
     let now = SystemTime::now();
-    let mut batch = Batch::new(Subject::Check(checked), case, &proposal, now, Vec::new())?;
+    let mut input = ReportInput::new(
+        ReportSubject::Check(checked),
+        case,
+        &proposal,
+        now,
+        Vec::new(),
+    )?;
     if let Some(finding) = &comparison.rejection {
-        batch.reject(finding);
+        input.reject(finding);
     }
     for (form, place) in places {
-        place.write(existing, ui, |out| export::write(*form, &batch, case, out))?;
+        place.write(if_exists, ui, |out| export::write(*form, &input, case, out))?;
         if *place != OutputTarget::Stdout {
             ui.status(&format!("wrote {}", place.describe()));
         }
@@ -141,7 +147,7 @@ fn report(
         .iter()
         .any(|(_, place)| *place == OutputTarget::Stdout);
     match (ui.format(), &comparison.rejection) {
-        (OutputFormat::Json, _) => ui.json(&Document::new(&batch, case)?),
+        (OutputFormat::Json, _) => ui.json(&Document::new(&input, case)?),
         (OutputFormat::Text, _) if shown => {}
         (OutputFormat::Text, Some(finding)) => show_rejection(finding, app),
         (OutputFormat::Text, None) => {
@@ -149,15 +155,15 @@ fn report(
             if places.is_empty() && summary::is_partial(&proposal, ui) {
                 ui.hint("`--report FILE` writes the full list.");
             }
-            let tone = match batch.outcome {
+            let tone = match input.outcome {
                 Outcome::Clean => TextTone::Good,
                 Outcome::NeedsReview => TextTone::Warning,
                 Outcome::Rejected => TextTone::Error,
             };
-            ui.result(&ui.paint_result(tone, batch.outcome.as_str()));
+            ui.result(&ui.paint_result(tone, input.outcome.as_str()));
         }
     }
-    Ok(match batch.outcome {
+    Ok(match input.outcome {
         Outcome::Clean => ExitCode::SUCCESS,
         Outcome::NeedsReview => ExitCode::KEPT,
         Outcome::Rejected => ExitCode::REJECTED,

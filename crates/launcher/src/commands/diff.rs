@@ -56,7 +56,7 @@ fn look(
     app: &App,
 ) -> Result<ExitCode, Failure> {
     let id = &args.session;
-    let remembered = allowlist::load(&app.env)?;
+    let allowlist = allowlist::load(&app.env)?;
     let cx = running.cx(store, app)?;
     let mut live_view = running.view(&cx)?;
     let seen = match live_view.snapshot()? {
@@ -72,7 +72,7 @@ fn look(
         Failure::message(FailureKind::Refused, text)
             .hinted("The command still runs; it may yet clean up.")
     })?;
-    let case = preview(&live_view, collection, &remembered, &app.env)?;
+    let case = preview(&live_view, collection, &allowlist, &app.env)?;
     let paused = live(seen.paused);
     app.ui.status(&format!(
         "live view, paused {} ms: the command runs, and nothing is judged for good yet",

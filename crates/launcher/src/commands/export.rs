@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use lazaret_gate::export::document::Document;
-use lazaret_gate::export::{self, Batch, Existing, Form, Subject};
+use lazaret_gate::export::{self, Form, IfExists, ReportInput, ReportSubject};
 use lazaret_tree::RelPathBuf;
 
 use super::diff;
@@ -44,30 +44,30 @@ pub struct Args {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let paths = diff::parse_paths(&args.paths)?;
-    let existing = match args.force {
-        true => Existing::Replace,
-        false => Existing::Keep,
+    let if_exists = match args.force {
+        true => IfExists::Replace,
+        false => IfExists::Keep,
     };
     let places = places(&args, app)?;
     for (_, place) in &places {
-        place.check(existing)?;
+        place.check(if_exists)?;
     }
     let store = Store::open(&app.env.state_dir()?)?;
     let (session, case) = waiting::open(&store, &args.session, app)?;
     let proposal = export::propose(&case)?;
     let about = session.record().subject();
-    let subject = Subject::Session(&about);
-    let batch = Batch::new(subject, &case, &proposal, SystemTime::now(), paths)?;
-    if let Some(path) = untouched(&batch) {
+    let subject = ReportSubject::Session(&about);
+    let input = ReportInput::new(subject, &case, &proposal, SystemTime::now(), paths)?;
+    if let Some(path) = untouched(&input) {
         let shown = lazaret_tree::escape(path.as_str().as_bytes());
         let text = format!("session {} changed nothing at {shown}", args.session);
         return Err(Failure::message(FailureKind::Refused, text));
     }
-    if batch.is_empty() {
+    if input.is_empty() {
         let text = format!("session {} changed nothing", args.session);
         return Err(Failure::message(FailureKind::Refused, text));
     }
-    if !batch.applies() && places.iter().any(|(form, _)| *form == Form::Patch) {
+    if !input.applies() && places.iter().any(|(form, _)| *form == Form::Patch) {
         let text = format!(
             "nothing that session {} changed may be applied",
             args.session
@@ -78,15 +78,15 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         )));
     }
     for (form, place) in places {
-        place.write(existing, &app.ui, |out| {
-            export::write(form, &batch, &case, out)
+        place.write(if_exists, &app.ui, |out| {
+            export::write(form, &input, &case, out)
         })?;
         if place != OutputTarget::Stdout {
             app.ui.status(&format!("wrote {}", place.describe()));
         }
     }
     if app.ui.format() == OutputFormat::Json {
-        app.ui.json(&Document::new(&batch, &case)?);
+        app.ui.json(&Document::new(&input, &case)?);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -116,10 +116,10 @@ fn places(args: &Args, app: &App) -> Result<Vec<(Form, OutputTarget)>, Failure> 
 }
 
 /// Returns a path that was asked for and at which nothing was changed or found.
-fn untouched<'a>(batch: &'a Batch<'_>) -> Option<&'a RelPathBuf> {
-    batch.paths.iter().find(|path| {
-        let changed = batch.items.iter().any(|item| item.path().starts_with(path));
-        let found = batch.findings.iter().any(|finding| {
+fn untouched<'a>(input: &'a ReportInput<'_>) -> Option<&'a RelPathBuf> {
+    input.paths.iter().find(|path| {
+        let changed = input.items.iter().any(|item| item.path().starts_with(path));
+        let found = input.findings.iter().any(|finding| {
             finding
                 .subject
                 .path()

@@ -1,7 +1,7 @@
 //! `lazaret review`.
 
 use lazaret_gate::choices::Choices;
-use lazaret_gate::decision::Consent;
+use lazaret_gate::decision::ApprovalMode;
 
 use crate::app::App;
 use crate::decide::{decide, review};
@@ -32,7 +32,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let decision = if ui.can_draw() {
         review::open(&case, &choices, ui, cancel)?
     } else {
-        decide(&case, &choices, Consent::Ask, ui, cancel)?
+        decide(&case, &choices, ApprovalMode::Ask, ui, cancel)?
     };
     waiting::settle(app, &store, &mut session, &case, decision, report)
 }

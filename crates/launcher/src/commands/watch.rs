@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use lazaret_gate::allowlist::Remembered;
+use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::Choices;
 use lazaret_gate::proposal::Proposal;
@@ -78,7 +78,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let Some(running) = Running::find(&store, &args.session)? else {
         return Err(not_running(&store, &args.session)?);
     };
-    let remembered = allowlist::load(&app.env)?;
+    let allowlist = allowlist::load(&app.env)?;
     let id = args.session.as_str();
     let mut watch = Watch {
         ui: &app.ui,
@@ -94,7 +94,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             match live_view.snapshot()? {
                 LiveSnapshot::Ended => return Ok(()),
                 LiveSnapshot::Same => {}
-                LiveSnapshot::Seen(seen) => watch.show(&live_view, seen, &remembered)?,
+                LiveSnapshot::Seen(seen) => watch.show(&live_view, seen, &allowlist)?,
             }
             if !app.ui.is_heard() || !is_alive(&store, &args.session)? {
                 return Ok(());
@@ -163,7 +163,7 @@ impl Watch<'_> {
         &mut self,
         live_view: &LiveView<'_>,
         seen: Seen,
-        remembered: &Remembered,
+        allowlist: &Allowlist,
     ) -> Result<(), Failure> {
         let collection = match seen.found {
             Ok(collection) => collection,
@@ -172,7 +172,7 @@ impl Watch<'_> {
                 return Ok(());
             }
         };
-        let case = preview(live_view, collection, remembered, self.env)?;
+        let case = preview(live_view, collection, allowlist, self.env)?;
         let proposal = case.propose(&Choices::all())?;
         if self.ui.format() == OutputFormat::Json {
             self.line(Some(SeenLine {

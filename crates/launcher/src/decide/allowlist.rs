@@ -1,6 +1,6 @@
 //! The user's allowlist: where it lies, and what is said when it can't be kept.
 
-use lazaret_gate::allowlist::{AllowlistError, Entry, Remembered};
+use lazaret_gate::allowlist::{Allowlist, AllowlistError, Entry};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -9,19 +9,19 @@ use crate::ui::Ui;
 /// Reads what the user allows for good. A user without a home has said nothing.
 ///
 /// # Errors
-/// As [`Remembered::load`].
-pub fn load(env: &Environment) -> Result<Remembered, AllowlistError> {
+/// As [`Allowlist::load`].
+pub fn load(env: &Environment) -> Result<Allowlist, AllowlistError> {
     match env.config_dir() {
-        Ok(dir) => Remembered::load(&dir),
-        Err(_) => Ok(Remembered::nothing()),
+        Ok(dir) => Allowlist::load(&dir),
+        Err(_) => Ok(Allowlist::nothing()),
     }
 }
 
 /// Adds what is wanted, and writes the file if any of it is new. That comes after an apply
 /// that succeeded, so a failure is said and changes nothing else.
-pub fn remember(mut remembered: Remembered, wanted: Vec<Entry>, ui: &Ui) {
+pub fn remember(mut allowlist: Allowlist, wanted: Vec<Entry>, ui: &Ui) {
     let context = "the changes are applied, and what was allowed is not remembered";
-    if let Err(error) = remembered.add(wanted) {
+    if let Err(error) = allowlist.add(wanted) {
         ui.failure(&Failure::from(error).context(context));
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use lazaret_gate::allowlist::Remembered;
+use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::case::Case;
 use lazaret_gate::input::{GateInput, policy};
 use lazaret_gate::{git_config, git_index};
@@ -58,7 +58,7 @@ pub fn open_case(session: &LockedSession, env: &Environment) -> Result<Case, Fai
 pub fn preview(
     live_view: &LiveView<'_>,
     seen: Collection,
-    remembered: &Remembered,
+    allowlist: &Allowlist,
     env: &Environment,
 ) -> Result<Case, Failure> {
     let record = live_view.record();
@@ -75,7 +75,7 @@ pub fn preview(
         subject: Some(record.subject()),
         listing: None,
     })?;
-    remembered.tell(&mut case)?;
+    allowlist.tell(&mut case)?;
     Ok(case)
 }
 
@@ -91,7 +91,7 @@ fn heed_applied(case: &mut Case, dir: &SessionDir) -> Result<(), Failure> {
         }
     }
     if noted > 0 {
-        case.look_again()?;
+        case.refresh()?;
     }
     Ok(())
 }

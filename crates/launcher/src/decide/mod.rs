@@ -16,9 +16,9 @@ use std::time::SystemTime;
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::{
-    self, Consent, Decision, KeepReason, Person, Unasked, approve, decide_unasked,
+    self, ApprovalMode, Decision, KeepReason, Person, Unasked, approve, decide_unasked,
 };
-use lazaret_gate::export::{self, Batch, ExportError, Subject};
+use lazaret_gate::export::{self, ExportError, ReportInput, ReportSubject};
 use lazaret_gate::proposal::{ItemState, Proposal};
 use lazaret_tree::escape;
 
@@ -46,7 +46,7 @@ impl From<OnConflict> for decision::OnConflict {
     }
 }
 
-impl From<ApplyMode> for Consent {
+impl From<ApplyMode> for ApprovalMode {
     fn from(mode: ApplyMode) -> Self {
         match mode {
             ApplyMode::Never => Self::Withheld,
@@ -101,7 +101,7 @@ const CHOICES: [Choice; 7] = [
 pub fn decide(
     case: &Case,
     choices: &Choices,
-    consent: Consent,
+    approval: ApprovalMode,
     ui: &Ui,
     cancel: &Cancel,
 ) -> Result<Decision, Failure> {
@@ -113,7 +113,7 @@ pub fn decide(
         true => Person::Present,
         false => Person::Absent,
     };
-    match decide_unasked(proposal, consent, person)? {
+    match decide_unasked(proposal, approval, person)? {
         Unasked::Decided(decision) => Ok(decision),
         Unasked::Ask(proposal) => ask(case, choices, proposal, ui, cancel),
     }
@@ -161,7 +161,7 @@ fn ask(
             }
             Answer::Chosen("d") => {
                 for item in proposal.items() {
-                    if item.state != ItemState::Already {
+                    if item.state != ItemState::AlreadyApplied {
                         ui.result(&patch::painted(case, item.proposed(), ui)?);
                     }
                 }
@@ -205,9 +205,9 @@ fn write_out(case: &Case, ui: &Ui) {
     let Some(subject) = &case.subject else { return };
     let write = || -> Result<_, ExportError> {
         let proposal = export::propose(case)?;
-        let (subject, now) = (Subject::Session(subject), SystemTime::now());
-        let batch = Batch::new(subject, case, &proposal, now, Vec::new())?;
-        export::write_all(&batch, case, Path::new(""))
+        let (subject, now) = (ReportSubject::Session(subject), SystemTime::now());
+        let input = ReportInput::new(subject, case, &proposal, now, Vec::new())?;
+        export::write_all(&input, case, Path::new(""))
     };
     match write() {
         Ok(files) => {

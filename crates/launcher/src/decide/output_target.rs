@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use lazaret_gate::export::Form;
-use lazaret_gate::export::file::{self, Existing, FileError};
+use lazaret_gate::export::file::{self, FileError, IfExists};
 use lazaret_tree::escape;
 
 use crate::failure::{Failure, FailureKind};
@@ -68,10 +68,10 @@ impl OutputTarget {
     ///
     /// # Errors
     /// As [`file::check`].
-    pub fn check(&self, existing: Existing) -> Result<(), FileError> {
+    pub fn check(&self, if_exists: IfExists) -> Result<(), FileError> {
         match self {
             Self::Stdout => Ok(()),
-            Self::File(path) => file::check(path, existing),
+            Self::File(path) => file::check(path, if_exists),
         }
     }
 
@@ -81,7 +81,7 @@ impl OutputTarget {
     /// As [`file::write`].
     pub fn write<T, E>(
         &self,
-        existing: Existing,
+        if_exists: IfExists,
         ui: &Ui,
         write: impl FnOnce(&mut dyn Write) -> Result<T, E>,
     ) -> Result<T, E>
@@ -95,7 +95,7 @@ impl OutputTarget {
             drop(out.flush());
             return Ok(written);
         };
-        file::write(path, existing, write)
+        file::write(path, if_exists, write)
     }
 
     /// Names the place for people, escaped.

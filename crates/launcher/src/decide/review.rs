@@ -5,10 +5,10 @@ use std::path::Path;
 use lazaret_gate::allowlist::Entry;
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::Choices;
-use lazaret_gate::decision::{Decision, KeepReason, Plan, approve};
-use lazaret_review::gate_adapter::Desk;
-use lazaret_review::model::{End, Review, Title};
-use lazaret_review::run::{self, Ended};
+use lazaret_gate::decision::{ApplyPlan, Decision, KeepReason, approve};
+use lazaret_review::gate_adapter::GateAdapter;
+use lazaret_review::model::{Review, ReviewAnswer, Title};
+use lazaret_review::run::{self, ReviewEnd};
 use lazaret_review::view::Palette;
 use lazaret_tree::escape;
 
@@ -24,9 +24,9 @@ use lazaret_session::cancel::Cancel;
 /// # Errors
 /// When the contents can't be read, or the terminal can't be taken.
 pub fn open(case: &Case, choices: &Choices, ui: &Ui, cancel: &Cancel) -> Result<Decision, Failure> {
-    let (desk, items) = Desk::new(case, choices)?;
-    full_listing::keep(case, desk.whole(), ui);
-    let mut desk = desk.exporting(Path::new("."));
+    let (adapter, items) = GateAdapter::new(case, choices)?;
+    full_listing::keep(case, adapter.whole(), ui);
+    let mut adapter = adapter.exporting(Path::new("."));
     let workspace = case.contents.workspace().path();
     let subject = case.subject.as_ref();
     let title = Title {
@@ -42,24 +42,24 @@ pub fn open(case: &Case, choices: &Choices, ui: &Ui, cancel: &Cancel) -> Result<
     let ended = {
         let mut screen = ReviewConsole::open(ui, palette, cancel.clone())
             .or_fail(FailureKind::State, "the terminal can't be used")?;
-        run::run(&mut review, &mut desk, &mut screen)?
+        run::run(&mut review, &mut adapter, &mut screen)?
     };
     Ok(match ended {
-        Ended::By(End::Apply) => {
+        ReviewEnd::By(ReviewAnswer::Apply) => {
             let unasked = || Failure::message(FailureKind::Internal, "a yes without a question");
-            let shown = desk.take_shown().ok_or_else(unasked)?;
-            let remember = desk.remembered(review.items(), &shown);
+            let shown = adapter.take_shown().ok_or_else(unasked)?;
+            let remember = adapter.remembered(review.items(), &shown);
             let remember = remember.iter();
             let remember = remember
                 .filter_map(|allowed| Entry::of(allowed, &shown))
                 .collect();
-            Decision::Apply(Plan {
+            Decision::Apply(ApplyPlan {
                 remember,
                 ..approve(shown)?
             })
         }
-        Ended::By(End::Keep) => Decision::Keep(KeepReason::Chosen),
-        Ended::By(End::Discard) => Decision::Discard,
-        Ended::Unanswered(why) => Decision::Keep(KeepReason::NoAnswer(why)),
+        ReviewEnd::By(ReviewAnswer::Keep) => Decision::Keep(KeepReason::Chosen),
+        ReviewEnd::By(ReviewAnswer::Discard) => Decision::Discard,
+        ReviewEnd::Unanswered(reason) => Decision::Keep(KeepReason::NoAnswer(reason)),
     })
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::{Choices, Pick};
-use lazaret_gate::proposal::{Item, ItemState, can_replace};
+use lazaret_gate::proposal::{ItemState, ProposedChange, can_replace};
 use lazaret_tree::{Change, Entry, RelPath, RelPathBuf, Renames, escape};
 use lazaret_validator::Allowance;
 
@@ -63,14 +63,14 @@ pub fn select(
         whole.allow(allowance.clone());
     }
     let proposal = case.propose(&whole)?;
-    let open: Vec<&Item> = proposal
+    let open: Vec<&ProposedChange> = proposal
         .items()
         .iter()
-        .filter(|item| item.state != ItemState::Already)
+        .filter(|item| item.state != ItemState::AlreadyApplied)
         .collect();
     let moved = moved(&open);
     let along: BTreeSet<&RelPath> = moved.values().copied().collect();
-    let asked: Vec<&Item> = open
+    let asked: Vec<&ProposedChange> = open
         .iter()
         .copied()
         .filter(|item| !goes_along(item, &open))
@@ -115,7 +115,7 @@ pub fn select(
     }
     // A directory comes along with anything in it that does.
     for item in open.iter().filter(|item| goes_along(item, &open)) {
-        let inside = |other: &&&Item| {
+        let inside = |other: &&&ProposedChange| {
             let path = other.path();
             path != item.path() && path.starts_with(item.path()) && !goes_along(other, &open)
         };
@@ -129,7 +129,7 @@ pub fn select(
 
 /// Finds what the session moved: from each new place to the old one, whose deletion is no
 /// question of its own.
-fn moved<'a>(open: &[&'a Item]) -> BTreeMap<&'a RelPath, &'a RelPath> {
+fn moved<'a>(open: &[&'a ProposedChange]) -> BTreeMap<&'a RelPath, &'a RelPath> {
     let made: Vec<&Change> = open.iter().map(|item| &*item.made).collect();
     let renames = Renames::of(&made);
     let pairs = renames.pairs();
@@ -142,23 +142,24 @@ fn moved<'a>(open: &[&'a Item]) -> BTreeMap<&'a RelPath, &'a RelPath> {
 }
 
 /// Whether an item is a directory that is made or removed for what is in it.
-fn goes_along(item: &Item, open: &[&Item]) -> bool {
+fn goes_along(item: &ProposedChange, open: &[&ProposedChange]) -> bool {
     let is_dir = |entry: &Option<Entry>| entry.as_ref().is_none_or(|entry| *entry == Entry::Dir);
-    let inside =
-        |other: &&Item| other.path() != item.path() && other.path().starts_with(item.path());
+    let inside = |other: &&ProposedChange| {
+        other.path() != item.path() && other.path().starts_with(item.path())
+    };
     is_dir(&item.made.before) && is_dir(&item.made.after) && open.iter().any(inside)
 }
 
-fn take(choices: &mut Choices, item: &Item) {
+fn take(choices: &mut Choices, item: &ProposedChange) {
     match &item.state {
         ItemState::Blocked(codes) => {
             for code in codes.iter() {
                 choices.allow(Allowance::of(item.proposed(), code));
             }
         }
-        ItemState::Conflict(_) => choices.pick(item.path(), Pick::Theirs),
+        ItemState::Conflict(_) => choices.pick(item.path(), Pick::SessionVersion),
         ItemState::Applies
-        | ItemState::Already
+        | ItemState::AlreadyApplied
         | ItemState::LeftOut
         | ItemState::Depends(_)
         | ItemState::Moved(_) => {}
@@ -167,7 +168,7 @@ fn take(choices: &mut Choices, item: &Item) {
 
 fn ask(
     case: &Case,
-    item: &Item,
+    item: &ProposedChange,
     ui: &Ui,
     cancel: &Cancel,
 ) -> Result<Result<Wanted, NoAnswer>, Failure> {
@@ -186,7 +187,7 @@ fn ask(
         },
         ItemState::Blocked(_)
         | ItemState::Conflict(_)
-        | ItemState::Already
+        | ItemState::AlreadyApplied
         | ItemState::LeftOut
         | ItemState::Depends(_)
         | ItemState::Moved(_) => {

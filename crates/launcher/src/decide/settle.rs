@@ -1,7 +1,7 @@
 //! Carries a decision out, and tells the user how it ended.
 
 use lazaret_gate::case::Case;
-use lazaret_gate::decision::{Decision, KeepReason, Plan};
+use lazaret_gate::decision::{ApplyPlan, Decision, KeepReason};
 use lazaret_runtime::EngineError;
 use lazaret_tree::escape;
 
@@ -38,8 +38,8 @@ pub fn settle(
                 tell_commits(record, ui);
             }
         }
-        Decision::Nothing if settled.outcome == Outcome::Kept => tell_commits(record, ui),
-        Decision::Nothing => ui.status("nothing to apply"),
+        Decision::NothingToApply if settled.outcome == Outcome::Kept => tell_commits(record, ui),
+        Decision::NothingToApply => ui.status("nothing to apply"),
         Decision::Reject => ui.hint(&format!(
             "Nothing reached the workspace: `lazaret recover {id}` collects the changes again, \
              `lazaret discard {id}` throws them away.",
@@ -90,7 +90,7 @@ fn tell_commits(record: &Record, ui: &Ui) {
 }
 
 /// Says what was applied and what was not.
-fn tell_applied(plan: &Plan, record: &Record, ui: &Ui) {
+fn tell_applied(plan: &ApplyPlan, record: &Record, ui: &Ui) {
     let id = &record.id;
     let changes = plan.approved.changes();
     let left = match plan.all.saturating_sub(changes.len()) {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use lazaret_gate::case::Case;
 use lazaret_gate::file_side::sum_lines;
-use lazaret_gate::proposal::{Item, ItemState, Origin, Proposal, moved_words};
+use lazaret_gate::proposal::{ItemState, Origin, Proposal, ProposedChange, moved_words};
 use lazaret_transfer::SkipReason;
 use lazaret_tree::{Change, ChangeKind, escape};
 use lazaret_validator::{Finding, Outcome, Severity};
@@ -56,7 +56,11 @@ pub fn write_without_paths(
     proposal: &Proposal,
     ui: &Ui,
 ) -> io::Result<()> {
-    let changes = proposal.items().iter().filter(is_open).map(Item::proposed);
+    let changes = proposal
+        .items()
+        .iter()
+        .filter(is_open)
+        .map(ProposedChange::proposed);
     writeln!(out, "{}{}", counts(changes.clone()), lines(case, changes))?;
     let there = proposal.count(|item| !is_open(&item));
     if there > 0 {
@@ -100,12 +104,12 @@ pub fn write_without_paths(
 }
 
 /// Whether the workspace does not have it already.
-fn is_open(item: &&Item) -> bool {
-    item.state != ItemState::Already
+fn is_open(item: &&ProposedChange) -> bool {
+    item.state != ItemState::AlreadyApplied
 }
 
 /// One path, with what is special about it.
-pub(super) fn line(item: &Item, ui: &Ui) -> String {
+pub(super) fn line(item: &ProposedChange, ui: &Ui) -> String {
     let path = escape(item.path().as_str().as_bytes());
     let note = note(item);
     let room = room(note, ui);
@@ -127,7 +131,7 @@ fn room(note: &str, ui: &Ui) -> usize {
 /// their middle (UI-05).
 pub fn is_partial(proposal: &Proposal, ui: &Ui) -> bool {
     let columns = |text: &str| text.chars().count();
-    let is_cut = |item: &Item| {
+    let is_cut = |item: &ProposedChange| {
         let path = escape(item.path().as_str().as_bytes());
         columns(&path) > room(note(item), ui)
     };
@@ -138,13 +142,13 @@ pub fn is_partial(proposal: &Proposal, ui: &Ui) -> bool {
 }
 
 /// What is special about one path.
-pub(super) fn note(item: &Item) -> &'static str {
+pub(super) fn note(item: &ProposedChange) -> &'static str {
     match (&item.state, item.origin) {
         (ItemState::Applies, Origin::Session) => "",
         (ItemState::Applies, Origin::Merged) => "  merged with your edit",
         (ItemState::Applies, Origin::Hunks) => "  in part",
-        (ItemState::Applies, Origin::Theirs) => "  in place of your edit",
-        (ItemState::Already, _) => "  there already",
+        (ItemState::Applies, Origin::SessionVersion) => "  in place of your edit",
+        (ItemState::AlreadyApplied, _) => "  there already",
         (ItemState::LeftOut, _) => "  left out",
         (ItemState::Conflict(_), _) => "  conflict",
         (ItemState::Blocked(_), _) => "  blocked",

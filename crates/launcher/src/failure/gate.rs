@@ -11,7 +11,7 @@ use lazaret_gate::export::html::HtmlError;
 use lazaret_gate::file_side::ContentsError;
 use lazaret_gate::proposal::ApproveError;
 use lazaret_gate::propose::{CaseError, ProposeError};
-use lazaret_review::backend::BenchError;
+use lazaret_review::backend::ReviewBackendError;
 
 use super::{Failure, FailureKind};
 
@@ -143,13 +143,13 @@ impl From<CandidateError> for Failure {
     }
 }
 
-impl From<BenchError> for Failure {
-    fn from(error: BenchError) -> Self {
+impl From<ReviewBackendError> for Failure {
+    fn from(error: ReviewBackendError) -> Self {
         match error {
-            BenchError::Propose(error) => error.into(),
-            BenchError::Contents(error) => error.into(),
-            BenchError::Export(error) => error.into(),
-            BenchError::NoSession => Self::new(FailureKind::Refused, error),
+            ReviewBackendError::Propose(error) => error.into(),
+            ReviewBackendError::Contents(error) => error.into(),
+            ReviewBackendError::Export(error) => error.into(),
+            ReviewBackendError::NoSession => Self::new(FailureKind::Refused, error),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use lazaret_gate::allowlist::Remembered;
+use lazaret_gate::allowlist::Allowlist;
 use lazaret_runtime::{EnvName, Limits, SessionId, Unenforceable};
 use lazaret_session::credentials::file::CredentialFile;
 use lazaret_transfer::{FileSelector, WorkspaceDir};
@@ -107,7 +107,7 @@ impl RunRequest {
             &app.cancel,
         )?);
         // A mistake in it is said before anything is started.
-        let remembered = allowlist::load(&app.env)?;
+        let allowlist = allowlist::load(&app.env)?;
         let lent = credentials::resolve(&self.profile.files, &app.env)?;
         let network = network::prepare(&self.profile, &app.env, &app.cancel, &lent)?;
         let ports: Vec<PortSpec> = self.ports.iter().copied().map(PortSpec::from).collect();
@@ -139,7 +139,7 @@ impl RunRequest {
                 Some(_) => None,
                 None => Some(scope.spawn(move || limit.check(source).map_err(Failure::from))),
             };
-            self.run_in(project, reading, weighing, &remembered, app)
+            self.run_in(project, reading, weighing, &allowlist, app)
         })
     }
 
@@ -149,7 +149,7 @@ impl RunRequest {
         project: Project<'_>,
         reading: Option<Prefetch<'_>>,
         weighing: Option<Weighing<'_>>,
-        remembered: &Remembered,
+        allowlist: &Allowlist,
         app: &App,
     ) -> Result<RunEnd, Failure> {
         let Project {
@@ -253,7 +253,7 @@ impl RunRequest {
         drop(in_use);
         let options = GateOptions {
             apply: self.apply,
-            remembered,
+            allowlist,
             env: &app.env,
             ui: &app.ui,
         };

@@ -31,9 +31,9 @@ pub(crate) fn open(
     let session = store.lock(id)?;
     match session.record().phase {
         Phase::Collected => {
-            let remembered = allowlist::load(&app.env)?;
+            let allowlist = allowlist::load(&app.env)?;
             let mut case = open_case(&session, &app.env)?;
-            remembered.tell(&mut case)?;
+            allowlist.tell(&mut case)?;
             Ok((session, case))
         }
         _ => Err(not_waiting(session.record())),
@@ -68,7 +68,7 @@ pub(crate) fn settle(
 ) -> Result<ExitCode, Failure> {
     let wanted = decision.remembered();
     // Before anything is applied: a file that can't be read is no reason to lose it.
-    let remembered = allowlist::load(&app.env)?;
+    let allowlist = allowlist::load(&app.env)?;
     // The volume goes with the session's last use; an engine that is away is no reason
     // not to apply what lies on this machine already.
     let detected = app.engine_of(session.record());
@@ -84,7 +84,7 @@ pub(crate) fn settle(
     if let (Outcome::Discarded, Some(cx)) = (settled.outcome, &cx) {
         drop_after_discard(cx, session);
     }
-    allowlist::remember(remembered, wanted, &app.ui);
+    allowlist::remember(allowlist, wanted, &app.ui);
     report.settled(&settled);
     if app.ui.format() == OutputFormat::Json {
         app.ui.json(&report);

@@ -3,10 +3,10 @@
 use lazaret_gate::choices::{Choices, Pick};
 use lazaret_tree::Renames;
 
-use super::Desk;
+use super::GateAdapter;
 use crate::item::{Choice, Item};
 
-impl Desk<'_> {
+impl GateAdapter<'_> {
     /// Tells the items of what was moved from each other. What was left goes with its other
     /// half, unless it was chosen by itself.
     pub(super) fn join_halves(&self, items: &mut [Item], choices: &Choices) {

@@ -9,21 +9,21 @@ use lazaret_gate::format::bytes;
 use lazaret_gate::proposal::{self, ItemState, Origin};
 use lazaret_tree::{Change, ChangeKind, Entry, Mode, RelPathBuf, escape};
 
-use crate::item::{Allowance, Choice, Item, Remarks, Sign, Standing, Tag, Why};
+use crate::item::{Allowance, BlockReason, Choice, Item, ItemFindings, ItemStatus, Sign, Tag};
 
 const NOTHING: &str = "there is nothing here that could be applied";
 pub(super) const ALREADY: &str = "your workspace has it already";
 const NEVER: &str = "this can never be allowed";
 
-pub(super) fn mentioned(path: String, remarks: Remarks) -> Item {
+pub(super) fn mentioned(path: String, findings: ItemFindings) -> Item {
     Item {
         path: path.into(),
         is_dir: false,
         sign: Sign::Mentioned,
         facts: Box::default(),
         tag: None,
-        remarks,
-        standing: Standing::Stays(Why::Said(NOTHING.into())),
+        findings,
+        status: ItemStatus::Stays(BlockReason::Said(NOTHING.into())),
         choice: Choice::Leave,
         allowance: Allowance::None,
         counts: Some(LineCounts::default()),
@@ -40,7 +40,11 @@ fn shown(path: &RelPathBuf) -> Arc<str> {
     }
 }
 
-pub(super) fn change_item(proposed: &proposal::Item, remarks: Remarks, choices: &Choices) -> Item {
+pub(super) fn change_item(
+    proposed: &proposal::ProposedChange,
+    findings: ItemFindings,
+    choices: &Choices,
+) -> Item {
     let change = proposed.proposed();
     let sides = [&change.before, &change.after];
     let is_dir = sides.iter().any(|side| **side == Some(Entry::Dir));
@@ -51,14 +55,16 @@ pub(super) fn change_item(proposed: &proposal::Item, remarks: Remarks, choices: 
         .any(|allowed| *allowed.path == *path);
     let (choice, allowance) = match (choices.of(path), is_allowed) {
         (Pick::Take | Pick::Alone, false) => (Choice::Take, Allowance::None),
-        (Pick::Take | Pick::Alone, true) | (Pick::Theirs, _) => (Choice::Take, Allowance::Once),
+        (Pick::Take | Pick::Alone, true) | (Pick::SessionVersion, _) => {
+            (Choice::Take, Allowance::Once)
+        }
         (Pick::Leave, _) => (Choice::Leave, Allowance::None),
         (Pick::Hunks(hunks), _) => (Choice::Hunks(hunks.clone()), Allowance::None),
     };
-    let was_allowed = remarks.iter().any(|finding| finding.allowed);
+    let was_allowed = findings.iter().any(|finding| finding.allowed);
     let tag = match (&proposed.state, proposed.origin) {
         (ItemState::Conflict(_), _) => Some(Tag::Conflict),
-        (ItemState::Already, _) => Some(Tag::Same),
+        (ItemState::AlreadyApplied, _) => Some(Tag::Same),
         (_, Origin::Merged) => Some(Tag::Merged),
         _ if was_allowed && !is_allowed => Some(Tag::Allowed),
         _ => None,
@@ -69,8 +75,8 @@ pub(super) fn change_item(proposed: &proposal::Item, remarks: Remarks, choices: 
         sign: sign(change),
         facts: Box::default(),
         tag,
-        remarks,
-        standing: standing(proposed, is_allowed),
+        findings,
+        status: status(proposed, is_allowed),
         choice,
         allowance,
         counts: None,
@@ -88,21 +94,21 @@ pub(super) fn sign(change: &Change) -> Sign {
 
 /// What may become of an item; `is_allowed` when the review allowed it, so that it can take
 /// that back.
-pub(super) fn standing(item: &proposal::Item, is_allowed: bool) -> Standing {
+pub(super) fn status(item: &proposal::ProposedChange, is_allowed: bool) -> ItemStatus {
     match &item.state {
-        ItemState::Applies if is_allowed => Standing::Blocked,
-        ItemState::Applies | ItemState::LeftOut => Standing::Free,
-        ItemState::Already => Standing::Stays(Why::Said(ALREADY.into())),
-        ItemState::Conflict(kind) => Standing::Conflict(kind.clone()),
-        ItemState::Blocked(_) if item.is_allowable() => Standing::Blocked,
-        ItemState::Blocked(_) => Standing::Stays(Why::Said(NEVER.into())),
-        ItemState::Depends(path) => Standing::Stays(Why::Depends(path.clone())),
-        ItemState::Moved(place) => Standing::Stays(Why::Moved(Arc::clone(place))),
+        ItemState::Applies if is_allowed => ItemStatus::Blocked,
+        ItemState::Applies | ItemState::LeftOut => ItemStatus::Free,
+        ItemState::AlreadyApplied => ItemStatus::Stays(BlockReason::Said(ALREADY.into())),
+        ItemState::Conflict(kind) => ItemStatus::Conflict(kind.clone()),
+        ItemState::Blocked(_) if item.is_allowable() => ItemStatus::Blocked,
+        ItemState::Blocked(_) => ItemStatus::Stays(BlockReason::Said(NEVER.into())),
+        ItemState::Depends(path) => ItemStatus::Stays(BlockReason::Depends(path.clone())),
+        ItemState::Moved(place) => ItemStatus::Stays(BlockReason::Moved(Arc::clone(place))),
     }
 }
 
 /// What is to be said besides the contents.
-pub(super) fn facts(item: &proposal::Item) -> Vec<String> {
+pub(super) fn facts(item: &proposal::ProposedChange) -> Vec<String> {
     let change = item.proposed();
     let size = |entry: &Option<Entry>| match entry {
         Some(Entry::File { size, .. }) => Some(bytes(*size)),
@@ -137,7 +143,7 @@ pub(super) fn facts(item: &proposal::Item) -> Vec<String> {
         Origin::Merged => facts.push(
             "merged: you changed this file too, and this is what both changes come to".to_owned(),
         ),
-        Origin::Session | Origin::Hunks | Origin::Theirs => {}
+        Origin::Session | Origin::Hunks | Origin::SessionVersion => {}
     }
     facts
 }

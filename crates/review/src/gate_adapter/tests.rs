@@ -111,14 +111,14 @@ fn show(items: &[Item]) -> String {
         for fact in &item.facts {
             text.push_str(&format!("; {fact}"));
         }
-        if let Standing::Stays(why) = &item.standing {
-            text.push_str(&format!("; stays: {why}"));
-            if let Why::Depends(_) = why {
+        if let ItemStatus::Stays(reason) = &item.status {
+            text.push_str(&format!("; stays: {reason}"));
+            if let BlockReason::Depends(_) = reason {
                 text.push_str(", which stays");
             }
         }
-        for remark in item.remarks.iter() {
-            text.push_str(&format!("; {} {}", remark.severity, remark.code));
+        for finding in item.findings.iter() {
+            text.push_str(&format!("; {} {}", finding.severity, finding.code));
         }
         text.push('\n');
     }
@@ -133,7 +133,7 @@ fn show_plan(plan: &Plan) -> String {
     let left = plan
         .left
         .iter()
-        .map(|left| format!("  {}: {}\n", left.path, left.why));
+        .map(|left| format!("  {}: {}\n", left.path, left.reason));
     taken.chain(left).collect()
 }
 
@@ -195,8 +195,14 @@ fn zoo() -> World {
 #[test]
 fn every_kind_of_change_says_what_it_is() {
     let (case, _root) = zoo().case();
-    let (mut desk, items) = Desk::new(&case, &Choices::all()).unwrap();
-    let mut words = |path: &str| desk.body(index(&items, path)).unwrap().words.join("; ");
+    let (mut adapter, items) = GateAdapter::new(&case, &Choices::all()).unwrap();
+    let mut words = |path: &str| {
+        adapter
+            .diff_view(index(&items, path))
+            .unwrap()
+            .words
+            .join("; ")
+    };
     assert_eq!(words("Makefile"), "changed, 5 B → 7 B");
     assert_eq!(words("docs/gone.md"), "deleted, 5 B");
     assert!(words("src/merged.c").contains("; merged: you changed this file too"));
@@ -231,12 +237,12 @@ fn ui_04_names_are_escaped_wherever_they_are_put() {
     };
     world.new_entry("link", link);
     let (case, _root) = world.case();
-    let (mut desk, items) = Desk::new(&case, &Choices::all()).unwrap();
-    let plan = desk.propose(&items).unwrap();
-    let bodies: Vec<Body> = (0..items.len())
-        .map(|item| desk.body(item).unwrap())
+    let (mut adapter, items) = GateAdapter::new(&case, &Choices::all()).unwrap();
+    let plan = adapter.propose(&items).unwrap();
+    let diff_views: Vec<DiffView> = (0..items.len())
+        .map(|item| adapter.diff_view(item).unwrap())
         .collect();
-    let shown = format!("{}{}{bodies:?}", show(&items), show_plan(&plan));
+    let shown = format!("{}{}{diff_views:?}", show(&items), show_plan(&plan));
     assert!(!shown.chars().any(lazaret_tree::is_invisible), "{shown}");
     assert!(
         shown.contains(r"dir\u{200b}/photo_\u{202e}gpj.exe"),
@@ -247,8 +253,14 @@ fn ui_04_names_are_escaped_wherever_they_are_put() {
 #[test]
 fn aud_05_binary_files_links_and_modes_never_look_unchanged() {
     let (case, _root) = zoo().case();
-    let (mut desk, items) = Desk::new(&case, &Choices::all()).unwrap();
-    let mut words = |path: &str| desk.body(index(&items, path)).unwrap().words.join("; ");
+    let (mut adapter, items) = GateAdapter::new(&case, &Choices::all()).unwrap();
+    let mut words = |path: &str| {
+        adapter
+            .diff_view(index(&items, path))
+            .unwrap()
+            .words
+            .join("; ")
+    };
     let digest = Digest::of(b"a\0b").to_hex();
     assert_eq!(
         words("image.bin"),
@@ -270,7 +282,7 @@ fn hunks_are_those_that_the_gate_applies() {
                 .collect()
         };
         let (old, new) = (text(), text());
-        let (shown, applied) = (Body::compare(&old, &new), FileDiff::new(&old, &new));
+        let (shown, applied) = (DiffView::compare(&old, &new), FileDiff::new(&old, &new));
         let shown: Vec<_> = shown.hunks.iter().map(|hunk| hunk.header.clone()).collect();
         let applied: Vec<_> = applied.hunks().map(|hunk| hunk.header()).collect();
         assert_eq!(shown, applied, "{old:?} {new:?}");
@@ -280,8 +292,8 @@ fn hunks_are_those_that_the_gate_applies() {
 #[test]
 fn the_plan_is_what_the_gate_derived() {
     let (case, _root) = zoo().case();
-    let (mut desk, mut items) = Desk::new(&case, &Choices::all()).unwrap();
-    let plan = desk.propose(&items).unwrap();
+    let (mut adapter, mut items) = GateAdapter::new(&case, &Choices::all()).unwrap();
+    let plan = adapter.propose(&items).unwrap();
     insta::assert_snapshot!(show_plan(&plan), @r"
     ~ Makefile ()
     + docs/link ()
@@ -299,7 +311,7 @@ fn the_plan_is_what_the_gate_derived() {
       docs/pipe: blocked: type.fifo
       a\u{1b}]0;x\u{7}: blocked: name.control
     ");
-    let shown = desk.take_shown().unwrap();
+    let shown = adapter.take_shown().unwrap();
     let whole = case.propose(&Choices::all()).unwrap();
     assert_eq!(shown.digest(), whole.digest());
 
@@ -307,11 +319,11 @@ fn the_plan_is_what_the_gate_derived() {
     items[hunks].toggle_hunk(0, 2);
     let makefile = index(&items, "Makefile");
     items[makefile].choice = Choice::Leave;
-    let plan = desk.propose(&items).unwrap();
+    let plan = adapter.propose(&items).unwrap();
     let of = |path: &str| plan.taken.iter().find(|taken| *taken.path == *path);
     assert_eq!(of("src/hunks.c").unwrap().note, "1 of 2 hunks");
     assert!(of("Makefile").is_none());
-    let shown = desk.take_shown().unwrap();
+    let shown = adapter.take_shown().unwrap();
     let change = &shown
         .item(&"src/hunks.c".parse::<RelPathBuf>().unwrap())
         .unwrap()
@@ -323,55 +335,55 @@ fn the_plan_is_what_the_gate_derived() {
 #[test]
 fn an_allowance_is_for_what_was_on_the_screen() {
     let (case, _root) = zoo().case();
-    let (mut desk, mut items) = Desk::new(&case, &Choices::all()).unwrap();
+    let (mut adapter, mut items) = GateAdapter::new(&case, &Choices::all()).unwrap();
     let workflow = index(&items, ".github/workflows/ci.yml");
     items[workflow].allowance = Allowance::Remembered;
-    let plan = desk.propose(&items).unwrap();
+    let plan = adapter.propose(&items).unwrap();
     let taken = |plan: &Plan| {
         let mut taken = plan.taken.iter();
         taken.any(|taken| *taken.path == *".github/workflows/ci.yml")
     };
     assert!(taken(&plan));
-    let shown = desk.take_shown().unwrap();
-    let remembered = desk.remembered(&items, &shown);
+    let shown = adapter.take_shown().unwrap();
+    let remembered = adapter.remembered(&items, &shown);
     let codes: Vec<&str> = remembered.iter().map(|allowed| &*allowed.code).collect();
     assert_eq!(codes, ["suspect.ci"]);
 
     // It can be taken back, and left all the same.
-    let standings = desk.standings(&items).unwrap();
-    assert_eq!(standings[workflow], Standing::Blocked);
+    let statuses = adapter.statuses(&items).unwrap();
+    assert_eq!(statuses[workflow], ItemStatus::Blocked);
     items[workflow].choice = Choice::Leave;
-    assert!(!taken(&desk.propose(&items).unwrap()));
+    assert!(!taken(&adapter.propose(&items).unwrap()));
     items[workflow].choice = Choice::Take;
 
     // Allowing one code does not allow another one that the user has not seen.
-    let seen = items[workflow].remarks.iter().cloned();
+    let seen = items[workflow].findings.iter().cloned();
     let other = seen.map(|finding| Finding {
         code: "link.absolute",
         ..finding
     });
-    items[workflow].remarks = other.collect();
-    assert!(!taken(&desk.propose(&items).unwrap()));
+    items[workflow].findings = other.collect();
+    assert!(!taken(&adapter.propose(&items).unwrap()));
 }
 
 #[test]
 fn app_06_your_version_is_replaced_only_by_the_word() {
     let (case, root) = zoo().case();
-    let (mut desk, mut items) = Desk::new(&case, &Choices::all()).unwrap();
+    let (mut adapter, mut items) = GateAdapter::new(&case, &Choices::all()).unwrap();
     let conflict = index(&items, "src/conflict.c");
     let is_taken = |plan: &Plan| {
         plan.taken
             .iter()
             .any(|taken| *taken.path == *"src/conflict.c")
     };
-    assert!(!is_taken(&desk.propose(&items).unwrap()));
+    assert!(!is_taken(&adapter.propose(&items).unwrap()));
     items[conflict].allowance = Allowance::Once;
-    let standings = desk.standings(&items).unwrap();
-    assert!(matches!(standings[conflict], Standing::Conflict(_)));
-    let plan = desk.propose(&items).unwrap();
+    let statuses = adapter.statuses(&items).unwrap();
+    assert!(matches!(statuses[conflict], ItemStatus::Conflict(_)));
+    let plan = adapter.propose(&items).unwrap();
     assert!(is_taken(&plan));
-    let shown = desk.take_shown().unwrap();
-    assert_eq!(desk.remembered(&items, &shown), []);
+    let shown = adapter.take_shown().unwrap();
+    assert_eq!(adapter.remembered(&items, &shown), []);
     let workspace = tree_text::dump(&root.path().join("workspace/src"));
     assert!(workspace.contains("mine"), "{workspace}");
 }
@@ -383,7 +395,7 @@ fn choices_from_before_are_kept() {
     let path = |text: &str| text.parse::<RelPathBuf>().unwrap();
     choices.pick(&path("src/hunks.c"), Pick::Hunks([1].into()));
     choices.pick(&path("Makefile"), Pick::Take);
-    let (_, items) = Desk::new(&case, &choices).unwrap();
+    let (_, items) = GateAdapter::new(&case, &choices).unwrap();
     let chosen: Vec<_> = items
         .iter()
         .filter(|item| item.is_free() && item.choice != Choice::Leave)
@@ -401,8 +413,8 @@ fn choices_from_before_are_kept() {
 #[test]
 fn app_06_a_merge_is_shown_against_what_the_user_has() {
     let (case, _root) = zoo().case();
-    let (mut desk, items) = Desk::new(&case, &Choices::all()).unwrap();
-    let merged = desk.body(index(&items, "src/merged.c")).unwrap();
+    let (mut adapter, items) = GateAdapter::new(&case, &Choices::all()).unwrap();
+    let merged = adapter.diff_view(index(&items, "src/merged.c")).unwrap();
     let lines = merged.hunks.iter().flat_map(|hunk| &hunk.lines);
     let pieces = lines.flat_map(|line| &line.pieces);
     let shown: Vec<&str> = pieces.map(|piece| piece.text.as_str()).collect();
@@ -423,7 +435,7 @@ fn app_27_both_halves_of_a_rename_are_left_together() {
     world.new_file("a/other", "3\n");
     world.new_file("b/new", "1\n");
     let (case, _root) = world.case();
-    let (mut desk, items) = Desk::new(&case, &Choices::all()).unwrap();
+    let (mut adapter, items) = GateAdapter::new(&case, &Choices::all()).unwrap();
     let title = Title {
         session: "shop".to_owned(),
         workspace: "/w".to_owned(),
@@ -442,7 +454,7 @@ fn app_27_both_halves_of_a_rename_are_left_together() {
                 review.toggle_items(&below);
             }
         }
-        let plan = desk.propose(review.items()).unwrap();
+        let plan = adapter.propose(review.items()).unwrap();
         let paths = plan.taken.iter().map(|taken| taken.path.to_string());
         paths.collect::<Vec<_>>().join(" ")
     };

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::{Palette, put_parts, scrollbar};
-use crate::diff_view::{Body, Line};
+use crate::diff_view::{DiffView, Line};
 use crate::geometry::Pane;
 use crate::item::Mark;
 use crate::model::Review;
@@ -19,7 +19,7 @@ pub(super) fn draw(review: &Review, palette: Palette, area: Rect, buffer: &mut B
         width: area.width - 1,
         ..area
     };
-    let body = review.body();
+    let diff_view = review.diff_view();
     let mut broken = Broken::default();
     let rows = review.page.rows.iter().skip(review.page_top);
     for (row, y) in rows.zip(area.top()..area.bottom()) {
@@ -27,18 +27,19 @@ pub(super) fn draw(review: &Review, palette: Palette, area: Rect, buffer: &mut B
         match row {
             PageRow::Name(text) => put_parts(buffer, at, [(text.as_str(), palette.title())]),
             PageRow::Fact(text) => put_parts(buffer, at, [(text.as_str(), palette.dim())]),
-            PageRow::Remark(severity, text) => put_parts(
+            PageRow::Finding(severity, text) => put_parts(
                 buffer,
                 at,
                 [(text.as_str(), palette.severity(Some(*severity)))],
             ),
-            PageRow::Standing(text) => {
+            PageRow::Status(text) => {
                 put_parts(buffer, at, [(text.as_str(), palette.mark(Mark::Stays))])
             }
             PageRow::Blank => inner.x,
             PageRow::Head(hunk) => head(review, *hunk, palette, at, buffer),
             PageRow::Line { hunk, line, part } => {
-                let Some(shown) = body.and_then(|body| line_of(body, *hunk, *line)) else {
+                let Some(shown) = diff_view.and_then(|diff_view| line_of(diff_view, *hunk, *line))
+                else {
                     continue;
                 };
                 let width = review.page.room(usize::from(inner.width));
@@ -85,8 +86,8 @@ impl Broken {
     }
 }
 
-fn line_of(body: &Body, hunk: usize, line: usize) -> Option<&Line> {
-    body.hunks.get(hunk)?.lines.get(line)
+fn line_of(diff_view: &DiffView, hunk: usize, line: usize) -> Option<&Line> {
+    diff_view.hunks.get(hunk)?.lines.get(line)
 }
 
 fn head(
@@ -101,8 +102,8 @@ fn head(
     };
     let number = review.page.heads.len();
     let header = review
-        .body()
-        .and_then(|body| body.hunks.get(hunk))
+        .diff_view()
+        .and_then(|diff_view| diff_view.hunks.get(hunk))
         .map_or("", |hunk| &hunk.header);
     let item = &review.items[item];
     let mark = match (item.mark(), item.takes_hunk(hunk)) {
@@ -148,8 +149,11 @@ fn line_row(
         (new.as_str(), palette.dim()),
         (sign, palette.line(line.kind)),
     ];
-    let text = pieces
-        .iter()
-        .map(|piece| (piece.text.as_str(), palette.shade(line.kind, piece.shade)));
+    let text = pieces.iter().map(|piece| {
+        (
+            piece.text.as_str(),
+            palette.text_style(line.kind, piece.text_style),
+        )
+    });
     put_parts(buffer, at, gutter.into_iter().chain(text))
 }

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 
 use super::{Palette, put, put_parts, scrollbar};
 use crate::geometry::Pane;
-use crate::item::{Allowance, Item, Mark, Sign, Standing, Tag, letter};
+use crate::item::{Allowance, Item, ItemStatus, Mark, Sign, Tag, letter};
 use crate::model::Review;
 use crate::text::{columns, elide};
 use crate::tree::{Row, RowKind};
@@ -142,14 +142,14 @@ fn tail(row: &Row, own: Option<&Item>, palette: Palette) -> Tail {
         return Vec::new();
     };
     let mut tail = Vec::new();
-    let passed = match (&item.standing, item.allowance) {
+    let passed = match (&item.status, item.allowance) {
         (_, Allowance::None) => None,
-        (Standing::Conflict(_), _) => Some("replaces"),
+        (ItemStatus::Conflict(_), _) => Some("replaces"),
         (_, Allowance::Once | Allowance::Remembered) => Some("allowed"),
     };
-    let style = match item.standing {
-        Standing::Blocked | Standing::Conflict(_) => palette.severity(Some(Severity::Block)),
-        Standing::Free | Standing::Stays(_) => palette.head(),
+    let style = match item.status {
+        ItemStatus::Blocked | ItemStatus::Conflict(_) => palette.severity(Some(Severity::Block)),
+        ItemStatus::Free | ItemStatus::Stays(_) => palette.head(),
     };
     if let Some(word) = passed.or(item.tag.map(Tag::as_str)) {
         tail.push(vec![(word.to_owned(), style)]);

@@ -9,7 +9,7 @@ use ratatui::widgets::{Block, Clear, Widget as _};
 use super::{Palette, put, put_parts, scrollbar};
 use crate::geometry::Geometry;
 use crate::help;
-use crate::item::{Allowance, Standing};
+use crate::item::{Allowance, ItemStatus};
 use crate::keys_to_actions::word;
 use crate::model::Review;
 use crate::plan::{Plan, PlanLine};
@@ -116,8 +116,8 @@ fn plan_line(line: PlanLine<'_>, palette: Palette, (area, y): (Rect, u16), buffe
             );
         }
         PlanLine::Left(left) => {
-            let why = elide(&left.why.to_string(), room / 2);
-            let path = elide(&left.path, room.saturating_sub(columns(&why) + 2));
+            let reason = elide(&left.reason.to_string(), room / 2);
+            let path = elide(&left.path, room.saturating_sub(columns(&reason) + 2));
             put_parts(
                 buffer,
                 at,
@@ -125,7 +125,7 @@ fn plan_line(line: PlanLine<'_>, palette: Palette, (area, y): (Rect, u16), buffe
                     ("    ", Style::new()),
                     (&path, palette.dim()),
                     ("  ", Style::new()),
-                    (&why, palette.dim()),
+                    (&reason, palette.dim()),
                 ],
             );
         }
@@ -159,14 +159,14 @@ pub(super) fn allow(
         lines.extend(names.map(|line| (line, palette.title())));
     }
     let blocks = item
-        .remarks
+        .findings
         .iter()
-        .filter(|remark| remark.severity == Severity::Block);
-    for remark in blocks {
-        let words = format!("{}: {}", remark.code, remark.message);
+        .filter(|finding| finding.severity == Severity::Block);
+    for finding in blocks {
+        let words = format!("{}: {}", finding.code, finding.message);
         lines.extend(fill(&words, room).into_iter().map(|line| (line, red)));
     }
-    if let Standing::Conflict(what) = &item.standing {
+    if let ItemStatus::Conflict(what) = &item.status {
         let words = format!("It {what}. The session's version would be put in place of yours.");
         lines.extend(fill(&words, room).into_iter().map(|line| (line, red)));
     }
@@ -176,8 +176,8 @@ pub(super) fn allow(
         lines.truncate(most.saturating_sub(1));
         lines.push(("…".to_owned(), red));
     }
-    let (title, remember) = match (&item.standing, allowance) {
-        (Standing::Conflict(_), _) => (" Replace your version? ", "An undo brings yours back."),
+    let (title, remember) = match (&item.status, allowance) {
+        (ItemStatus::Conflict(_), _) => (" Replace your version? ", "An undo brings yours back."),
         (_, Allowance::Remembered) => (ALLOW, "[x] remember it for these contents at this path"),
         (_, Allowance::None | Allowance::Once) => {
             (ALLOW, "[ ] remember it for these contents at this path")
@@ -210,7 +210,7 @@ pub(super) fn allow(
     }
     let last = inner.bottom() - 1;
     let typed = lazaret_tree::escape(typed.as_bytes());
-    let ask = format!("Type {} to apply it: ", word(&item.standing));
+    let ask = format!("Type {} to apply it: ", word(&item.status));
     put_parts(
         buffer,
         (inner, last),

@@ -5,7 +5,7 @@ use lazaret_validator::Severity;
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::item::{Mark, Sign};
-use crate::text::Shade;
+use crate::text::TextStyle;
 
 /// Whether there are colours. Bold, reversed and underlined text is no colour
 /// (no-color.org).
@@ -86,19 +86,19 @@ impl Palette {
         }
     }
 
-    pub(super) fn shade(self, kind: LineKind, shade: Shade) -> Style {
+    pub(super) fn text_style(self, kind: LineKind, text_style: TextStyle) -> Style {
         let line = self.line(kind);
-        match (shade, self) {
-            (Shade::Plain, _) => line,
-            (Shade::Changed, Self::Coloured) => line.add_modifier(Modifier::REVERSED),
-            (Shade::Changed, Self::Plain) => {
+        match (text_style, self) {
+            (TextStyle::Plain, _) => line,
+            (TextStyle::Changed, Self::Coloured) => line.add_modifier(Modifier::REVERSED),
+            (TextStyle::Changed, Self::Plain) => {
                 line.add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
             }
-            (Shade::Escaped, _) => {
+            (TextStyle::Escaped, _) => {
                 let style = self.colour(Color::Magenta);
                 style.add_modifier(Modifier::BOLD | Modifier::REVERSED)
             }
-            (Shade::Tab, _) => self.dim(),
+            (TextStyle::Tab, _) => self.dim(),
         }
     }
 }

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 
 use super::{Palette, put, put_parts};
 use crate::geometry::Pane;
-use crate::item::Standing;
+use crate::item::ItemStatus;
 use crate::model::{Mode, Review, Show};
 use crate::text::{columns, elide};
 
@@ -85,8 +85,8 @@ pub(super) fn draw(review: &Review, palette: Palette, area: Rect, buffer: &mut B
             );
         }
         Mode::Allow { item, .. } => {
-            let words = match review.items[*item].standing {
-                Standing::Conflict(_) => "Enter: replace  Esc: back",
+            let words = match review.items[*item].status {
+                ItemStatus::Conflict(_) => "Enter: replace  Esc: back",
                 _ => "Enter: allow  Tab: remember or not  Esc: back",
             };
             line(buffer, last, words, palette.dim());

@@ -8,10 +8,10 @@ use ratatui::style::{Color, Modifier};
 
 use super::{Palette, draw};
 use crate::item::tests::item;
-use crate::item::{Item, Remarks, Sign, Standing};
+use crate::item::{Item, ItemFindings, ItemStatus, Sign};
 use crate::keys::Key;
 use crate::model::{Review, Title};
-use crate::tests::{FakeBench, press, remark, sample, typed};
+use crate::tests::{FakeBench, finding, press, sample, typed};
 
 /// Draws through ratatui's own terminal, and asserts of every cell that it is inert.
 pub(super) fn buffer(review: &Review, palette: Palette, (width, height): (u16, u16)) -> Buffer {
@@ -39,9 +39,9 @@ fn text(buffer: &Buffer) -> String {
 }
 
 fn screen(size: (u16, u16), keys: &[Key]) -> String {
-    let (mut review, mut bench) = sample();
+    let (mut review, mut backend) = sample();
     review.resize(size.0, size.1);
-    press(&mut review, &mut bench, keys);
+    press(&mut review, &mut backend, keys);
     text(&buffer(&review, Palette::Plain, size))
 }
 
@@ -233,7 +233,7 @@ fn throwing_away_is_asked_about() {
 
 /// A review of one file, and its screen.
 fn one(item: Item, old: &str, new: &str, size: (u16, u16)) -> (Review, Buffer) {
-    let mut bench = FakeBench {
+    let mut backend = FakeBench {
         versions: vec![(old.to_owned(), new.to_owned())],
         proposed: 0,
     };
@@ -244,7 +244,7 @@ fn one(item: Item, old: &str, new: &str, size: (u16, u16)) -> (Review, Buffer) {
     };
     let mut review = Review::new(title, vec![item]);
     review.resize(size.0, size.1);
-    press(&mut review, &mut bench, &[]);
+    press(&mut review, &mut backend, &[]);
     let buffer = buffer(&review, Palette::Coloured, size);
     (review, buffer)
 }
@@ -291,8 +291,8 @@ fn ui_04_text_does_not_change_its_direction() {
     let (mut review, buffer) = one(named(hostile), "", hostile, (120, 24));
     assert!(text(&buffer).contains(r"photo_\u{202e}gpj.exe\u{2066}\u{200b}"));
     // Also where a person is asked about it.
-    review.items[0].standing = Standing::Blocked;
-    review.items[0].remarks = Remarks::from_iter([remark(Severity::Block, "c", "m")]);
+    review.items[0].status = ItemStatus::Blocked;
+    review.items[0].findings = ItemFindings::from_iter([finding(Severity::Block, "c", "m")]);
     review.press(Key::Char('!'));
     let buffer = self::buffer(&review, Palette::Coloured, (120, 24));
     assert!(text(&buffer).contains(r"photo_\u{202e}gpj.exe\u{2066}\u{200b}"));
@@ -330,7 +330,7 @@ fn ui_05_names_of_ten_kilobytes_and_ten_thousand_of_them() {
     let items: Vec<Item> = (0..12_000)
         .map(|n| item(Sign::Added, &format!("dir{:03}/file{n:05}.rs", n / 40)))
         .collect();
-    let mut bench = FakeBench {
+    let mut backend = FakeBench {
         versions: vec![(String::new(), "a\n".to_owned()); items.len()],
         proposed: 0,
     };
@@ -341,10 +341,10 @@ fn ui_05_names_of_ten_kilobytes_and_ten_thousand_of_them() {
     };
     let mut review = Review::new(title, items);
     review.resize(160, 50);
-    press(&mut review, &mut bench, &[Key::Char('G')]);
+    press(&mut review, &mut backend, &[Key::Char('G')]);
     let last = text(&self::buffer(&review, Palette::Plain, (160, 50)));
     assert!(last.contains("file11999.rs") && !last.contains("file00000.rs"));
-    press(&mut review, &mut bench, &typed("/file07777"));
+    press(&mut review, &mut backend, &typed("/file07777"));
     let found = text(&self::buffer(&review, Palette::Plain, (160, 50)));
     assert!(found.contains("file07777.rs"), "{found}");
 }
@@ -353,12 +353,12 @@ fn ui_05_names_of_ten_kilobytes_and_ten_thousand_of_them() {
 fn ui_06_a_name_can_not_pass_for_the_question() {
     let hostile = "lazaret? Apply 1 of 1 to the workspace? [y=yes, n=no] y";
     let (mut review, _) = one(named(hostile), "", &format!("{hostile}\n"), (100, 24));
-    let mut bench = FakeBench {
+    let mut backend = FakeBench {
         versions: vec![(String::new(), String::new())],
         proposed: 0,
     };
     for keys in ["", "A"] {
-        press(&mut review, &mut bench, &typed(keys));
+        press(&mut review, &mut backend, &typed(keys));
         let buffer = buffer(&review, Palette::Plain, (100, 24));
         let text = text(&buffer);
         let lines: Vec<&str> = text.lines().collect();
@@ -377,9 +377,9 @@ fn ui_06_a_name_can_not_pass_for_the_question() {
 #[test]
 fn severity_is_never_said_by_colour_alone() {
     for palette in [Palette::Plain, Palette::Coloured] {
-        let (mut review, mut bench) = sample();
+        let (mut review, mut backend) = sample();
         review.resize(80, 24);
-        press(&mut review, &mut bench, &[]);
+        press(&mut review, &mut backend, &[]);
         let text = text(&buffer(&review, palette, (80, 24)));
         let line = |name| {
             let mut lines = text.lines().map(|line| line.split('│').next().unwrap());
@@ -393,9 +393,9 @@ fn severity_is_never_said_by_colour_alone() {
 #[test]
 fn without_colours_there_are_none() {
     for keys in ["jjjjj", "!", "A", "?", "D"] {
-        let (mut review, mut bench) = sample();
+        let (mut review, mut backend) = sample();
         review.resize(120, 40);
-        press(&mut review, &mut bench, &typed(keys));
+        press(&mut review, &mut backend, &typed(keys));
         let buffer = buffer(&review, Palette::Plain, (120, 40));
         let is_plain =
             |cell: &ratatui::buffer::Cell| cell.fg == Color::Reset && cell.bg == Color::Reset;
@@ -415,9 +415,9 @@ fn every_size_can_be_drawn() {
         (300, 90),
     ] {
         for keys in ["", "jjjjj", "!", "A", "?", "D", "/漢字"] {
-            let (mut review, mut bench) = sample();
+            let (mut review, mut backend) = sample();
             review.resize(width, height);
-            press(&mut review, &mut bench, &typed(keys));
+            press(&mut review, &mut backend, &typed(keys));
             drop(buffer(&review, Palette::Coloured, (width, height)));
         }
     }

@@ -35,7 +35,7 @@ pub(crate) struct VerifiedContainer {
 #[must_use = "dropping it ends the process"]
 pub(crate) enum PendingCommand {
     /// It becomes the command when it is told.
-    Waiting(Process),
+    Pending(Process),
     /// A terminal is not given away before the command has it.
     StartByExec,
 }
@@ -84,7 +84,7 @@ impl PendingCommand {
         spec: &RunSpec<'_>,
     ) -> Result<StartedCommand, EngineError> {
         match self {
-            Self::Waiting(mut process) => {
+            Self::Pending(mut process) => {
                 // A porter that refused has ended, and says why itself.
                 tell(&mut process, bootstrap::GO);
                 let terminal = Terminal::None;
@@ -147,7 +147,7 @@ impl VerifiedContainer {
             })?,
         };
         let pending = match self.terminal {
-            TerminalMode::None => PendingCommand::Waiting(process),
+            TerminalMode::None => PendingCommand::Pending(process),
             TerminalMode::Interactive => {
                 tell(&mut process, bootstrap::CANCEL);
                 process.control.wait().map_err(PorterError::from)?;

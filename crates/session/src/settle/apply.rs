@@ -1,7 +1,7 @@
 //! Applies what was approved of a session, and notes in its record how far that is.
 
 use lazaret_gate::case::Case;
-use lazaret_gate::decision::Plan;
+use lazaret_gate::decision::ApplyPlan;
 use lazaret_transfer::ApplyError;
 
 use super::workspace_lock::lock_whole_workspace;
@@ -20,7 +20,7 @@ use crate::store::sync_state::write_settled;
 pub(super) fn apply(
     session: &mut LockedSession,
     case: &Case,
-    plan: &Plan,
+    plan: &ApplyPlan,
     context: SettleContext<'_>,
 ) -> Result<Option<String>, SettleError> {
     let SettleContext {

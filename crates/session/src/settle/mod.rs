@@ -117,8 +117,8 @@ pub fn settle(
             }
             Outcome::Applied
         }
-        Decision::Nothing if has_commits => Outcome::Kept,
-        Decision::Nothing => Outcome::Nothing,
+        Decision::NothingToApply if has_commits => Outcome::Kept,
+        Decision::NothingToApply => Outcome::Nothing,
         Decision::Discard => Outcome::Discarded,
         Decision::Reject => {
             let why = case.whole().and_then(rejection);

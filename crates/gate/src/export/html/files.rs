@@ -10,14 +10,14 @@ use super::tables::{badge, digest, kind, message, numbers, state};
 use super::text::{escaped, line, name};
 use super::{HtmlError, failed};
 use crate::case::Case;
-use crate::export::batch::{Batch, Item};
+use crate::export::report_input::{ReportInput, ReportItem};
 use crate::file_diff::{Hunk, LineKind};
 use crate::file_side::{FileSide, FileSides, mode_or_type_change};
 use crate::format::{bytes, count};
 
 /// Writes every change that has a section.
 pub(super) fn write(
-    (batch, case): (&Batch<'_>, &Case),
+    (input, case): (&ReportInput<'_>, &Case),
     shows: &[Show],
     out: &mut dyn Write,
 ) -> Result<(), HtmlError> {
@@ -26,11 +26,11 @@ pub(super) fn write(
     }
     let head = "<section aria-labelledby=\"changes\">\n<h2 id=\"changes\">Changes</h2>";
     writeln!(out, "{head}").map_err(failed)?;
-    for (number, (item, show)) in batch.items.iter().zip(shows).enumerate() {
+    for (number, (item, show)) in input.items.iter().zip(shows).enumerate() {
         if !show.has_section() {
             continue;
         }
-        head_of((batch, case), (number, item), *show, out)?;
+        head_of((input, case), (number, item), *show, out)?;
         match show {
             Show::Row => {}
             Show::NoRoom => {
@@ -38,7 +38,7 @@ pub(super) fn write(
                 let words = "not shown, since the page would be too large: blake3";
                 writeln!(out, "<p>{words} {digest}</p>").map_err(failed)?;
             }
-            Show::Section { most, .. } => body((batch, case), item, *most, out)?,
+            Show::Section { most, .. } => body((input, case), item, *most, out)?,
         }
         writeln!(out, "</div></details>").map_err(failed)?;
     }
@@ -47,8 +47,8 @@ pub(super) fn write(
 
 /// Writes a section up to its lines: the name, what happened, what was found.
 fn head_of(
-    (batch, case): (&Batch<'_>, &Case),
-    (number, item): (usize, &Item<'_>),
+    (input, case): (&ReportInput<'_>, &Case),
+    (number, item): (usize, &ReportItem<'_>),
     show: Show,
     out: &mut dyn Write,
 ) -> Result<(), HtmlError> {
@@ -71,7 +71,7 @@ fn head_of(
         state(item)
     )
     .map_err(failed)?;
-    let whole: Vec<&Finding> = about(batch, item)
+    let whole: Vec<&Finding> = about(input, item)
         .filter(|finding| finding.line.is_none())
         .collect();
     if !whole.is_empty() {
@@ -84,12 +84,15 @@ fn head_of(
     Ok(())
 }
 
-fn about<'a>(batch: &'a Batch<'_>, item: &'a Item<'_>) -> impl Iterator<Item = &'a Finding> {
-    batch.about(item).iter().map(|&index| batch.findings[index])
+fn about<'a>(
+    input: &'a ReportInput<'_>,
+    item: &'a ReportItem<'_>,
+) -> impl Iterator<Item = &'a Finding> {
+    input.about(item).iter().map(|&index| input.findings[index])
 }
 
 /// What is worth saying besides the lines.
-fn facts(item: &Item<'_>) -> Vec<String> {
+fn facts(item: &ReportItem<'_>) -> Vec<String> {
     let change = item.change();
     let mut facts = Vec::new();
     if let (Some(before), Some(after)) = (&change.before, &change.after) {
@@ -111,8 +114,8 @@ fn facts(item: &Item<'_>) -> Vec<String> {
 
 /// Writes the lines of a change, or words where it has none.
 fn body(
-    (batch, case): (&Batch<'_>, &Case),
-    item: &Item<'_>,
+    (input, case): (&ReportInput<'_>, &Case),
+    item: &ReportItem<'_>,
     most: Option<usize>,
     out: &mut dyn Write,
 ) -> Result<(), HtmlError> {
@@ -121,7 +124,7 @@ fn body(
     if !said.is_empty() {
         writeln!(out, "<p>{}</p>", said.join(" · ")).map_err(failed)?;
     }
-    let mut at_lines: Vec<&Finding> = about(batch, item)
+    let mut at_lines: Vec<&Finding> = about(input, item)
         .filter(|finding| finding.line.is_some())
         .collect();
     let mut left = most.unwrap_or(usize::MAX);

@@ -7,8 +7,8 @@ use lazaret_tree::ChangeKind;
 use lazaret_validator::{Outcome, Severity};
 
 use super::text::{escaped, name, plain};
-use crate::export::batch::{Batch, Subject};
 use crate::export::document::seconds;
+use crate::export::report_input::{ReportInput, ReportSubject};
 use crate::file_diff::LineCounts;
 use crate::format::{bytes, count, elapsed, show_command};
 use crate::subject;
@@ -16,11 +16,15 @@ use crate::subject;
 const STYLE: &str = include_str!("style.css");
 
 /// Writes everything above the findings.
-pub(super) fn write(batch: &Batch<'_>, lines: LineCounts, out: &mut dyn Write) -> io::Result<()> {
-    let (class, sign, verdict) = verdict(batch.outcome);
-    let title = match batch.subject {
-        Subject::Session(session) => plain(&session.name),
-        Subject::Check(checked) => name(&checked.candidate),
+pub(super) fn write(
+    input: &ReportInput<'_>,
+    lines: LineCounts,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (class, sign, verdict) = verdict(input.outcome);
+    let title = match input.subject {
+        ReportSubject::Session(session) => plain(&session.name),
+        ReportSubject::Check(checked) => name(&checked.candidate),
     };
     // The policy of the page itself: even markup that got in could load and run nothing.
     write!(
@@ -34,30 +38,30 @@ pub(super) fn write(batch: &Batch<'_>, lines: LineCounts, out: &mut dyn Write) -
          <title>{} · lazaret</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n\
          <p class=\"brand\">lazaret · {}</p>\n<div class=\"title\"><h1 class=\"path\">{title}</h1>\n\
          <p class=\"verdict {class}\"><span aria-hidden=\"true\">{sign}</span> {verdict}</p></div>\n",
-        plain_title(batch),
-        match batch.subject {
-            Subject::Session(_) => "what a session changed",
-            Subject::Check(_) => "what a candidate changes",
+        plain_title(input),
+        match input.subject {
+            ReportSubject::Session(_) => "what a session changed",
+            ReportSubject::Check(_) => "what a candidate changes",
         },
     )?;
-    writeln!(out, "<p class=\"say\">{}</p>", say(batch))?;
-    counts(batch, lines, out)?;
+    writeln!(out, "<p class=\"say\">{}</p>", say(input))?;
+    counts(input, lines, out)?;
     writeln!(out, "<dl>")?;
-    for (term, value) in facts(batch) {
+    for (term, value) in facts(input) {
         writeln!(out, "<dt>{term}</dt><dd>{value}</dd>")?;
     }
     writeln!(out, "</dl>\n</header>\n<main>")
 }
 
 /// Writes everything below the changes.
-pub(super) fn write_end(batch: &Batch<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_end(input: &ReportInput<'_>, out: &mut dyn Write) -> io::Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     writeln!(
         out,
         "</main>\n<footer>\n<p>Written by lazaret {version}, {}.",
-        date(seconds(batch.now))
+        date(seconds(input.now))
     )?;
-    if let Some(digest) = batch.digest {
+    if let Some(digest) = input.digest {
         writeln!(
             out,
             "What may be applied has the digest <code>{}</code>.",
@@ -73,12 +77,12 @@ pub(super) fn write_end(batch: &Batch<'_>, out: &mut dyn Write) -> io::Result<()
 }
 
 /// The title bar of a window shows text as it is; it is escaped without frames.
-fn plain_title(batch: &Batch<'_>) -> String {
-    let subject = match batch.subject {
-        Subject::Session(session) => session.name.clone(),
-        Subject::Check(checked) => lazaret_tree::escape(checked.candidate.as_bytes()),
+fn plain_title(input: &ReportInput<'_>) -> String {
+    let subject = match input.subject {
+        ReportSubject::Session(session) => session.name.clone(),
+        ReportSubject::Check(checked) => lazaret_tree::escape(checked.candidate.as_bytes()),
     };
-    plain(&format!("{subject}: {}", batch.outcome.as_str()))
+    plain(&format!("{subject}: {}", input.outcome.as_str()))
 }
 
 /// A class, a sign, and words: the colour is never alone.
@@ -90,25 +94,25 @@ fn verdict(outcome: Outcome) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-fn say(batch: &Batch<'_>) -> String {
-    let applies = batch
+fn say(input: &ReportInput<'_>) -> String {
+    let applies = input
         .items
         .iter()
-        .filter(|item| batch.may_apply(item))
+        .filter(|item| input.may_apply(item))
         .count();
-    let held = batch.items.len() - applies;
-    let part = match batch.paths.is_empty() {
+    let held = input.items.len() - applies;
+    let part = match input.paths.is_empty() {
         true => "",
         false => " This report is cut down to some paths.",
     };
-    let words = match batch.outcome {
+    let words = match input.outcome {
         Outcome::Rejected => "The batch as a whole can't be applied.".to_owned(),
         Outcome::Clean => "Nothing graver than a note was found.".to_owned(),
         Outcome::NeedsReview if held == 0 => "This needs a review before it is applied.".to_owned(),
         Outcome::NeedsReview => format!(
             "Needs a review: {} of {} {} withheld.",
             count(held as u64),
-            changes(batch.items.len()),
+            changes(input.items.len()),
             if held == 1 { "is" } else { "are" },
         ),
     };
@@ -122,9 +126,9 @@ fn changes(number: usize) -> String {
     }
 }
 
-fn counts(batch: &Batch<'_>, lines: LineCounts, out: &mut dyn Write) -> io::Result<()> {
+fn counts(input: &ReportInput<'_>, lines: LineCounts, out: &mut dyn Write) -> io::Result<()> {
     let kinds = |wanted: fn(ChangeKind) -> bool| {
-        let items = batch.items.iter();
+        let items = input.items.iter();
         items.filter(|item| wanted(item.change().kind())).count()
     };
     let number = |number: usize| count(number as u64);
@@ -146,7 +150,7 @@ fn counts(batch: &Batch<'_>, lines: LineCounts, out: &mut dyn Write) -> io::Resu
         count(lines.removed)
     )?;
     for severity in [Severity::Block, Severity::Warn, Severity::Note] {
-        let found = batch.count(severity);
+        let found = input.count(severity);
         if found > 0 {
             let class = severity.as_str();
             writeln!(
@@ -160,16 +164,16 @@ fn counts(batch: &Batch<'_>, lines: LineCounts, out: &mut dyn Write) -> io::Resu
 }
 
 /// What is known of it: terms, and values as HTML.
-fn facts(batch: &Batch<'_>) -> Vec<(&'static str, String)> {
-    let mut facts = match batch.subject {
-        Subject::Session(subject) => session(subject),
-        Subject::Check(checked) => vec![
+fn facts(input: &ReportInput<'_>) -> Vec<(&'static str, String)> {
+    let mut facts = match input.subject {
+        ReportSubject::Session(subject) => session(subject),
+        ReportSubject::Check(checked) => vec![
             ("Base", path(&checked.base)),
             ("Candidate", path(&checked.candidate)),
             ("Profile", name(&checked.profile)),
         ],
     };
-    let limits = batch.limits;
+    let limits = input.limits;
     let shown = format!(
         "{} entries, {} in all, {} in one file",
         count(limits.entries),
@@ -177,8 +181,8 @@ fn facts(batch: &Batch<'_>) -> Vec<(&'static str, String)> {
         bytes(limits.file_bytes)
     );
     facts.push(("Limits", plain(&shown)));
-    if !batch.paths.is_empty() {
-        let paths = batch.paths.iter().map(|at| path(at.as_str()));
+    if !input.paths.is_empty() {
+        let paths = input.paths.iter().map(|at| path(at.as_str()));
         facts.push(("Paths", paths.collect::<Vec<_>>().join(", ")));
     }
     facts

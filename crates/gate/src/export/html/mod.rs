@@ -15,7 +15,7 @@ mod text;
 
 use std::io::{self, Write};
 
-use super::Batch;
+use super::ReportInput;
 use crate::case::Case;
 use crate::file_side::ContentsError;
 
@@ -34,16 +34,16 @@ pub enum HtmlError {
 ///
 /// # Errors
 /// When contents can't be read, or the writer fails.
-pub fn write(batch: &Batch<'_>, case: &Case, out: &mut dyn Write) -> Result<(), HtmlError> {
-    let lines = batch.lines(case)?;
-    head::write(batch, lines, out).map_err(failed)?;
-    let shows = plan::plan(batch, case, lines)?;
-    tables::findings(batch, &shows, out).map_err(failed)?;
-    tables::conflicts(batch, out).map_err(failed)?;
-    tables::files((batch, case), &shows, out)?;
-    files::write((batch, case), &shows, out)?;
-    tables::left_out(batch, out).map_err(failed)?;
-    head::write_end(batch, out).map_err(failed)
+pub fn write(input: &ReportInput<'_>, case: &Case, out: &mut dyn Write) -> Result<(), HtmlError> {
+    let lines = input.lines(case)?;
+    head::write(input, lines, out).map_err(failed)?;
+    let shows = plan::plan(input, case, lines)?;
+    tables::findings(input, &shows, out).map_err(failed)?;
+    tables::conflicts(input, out).map_err(failed)?;
+    tables::files((input, case), &shows, out)?;
+    files::write((input, case), &shows, out)?;
+    tables::left_out(input, out).map_err(failed)?;
+    head::write_end(input, out).map_err(failed)
 }
 
 fn failed(error: io::Error) -> HtmlError {

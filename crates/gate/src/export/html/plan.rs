@@ -3,7 +3,7 @@
 use lazaret_tree::Entry;
 
 use crate::case::Case;
-use crate::export::batch::{Batch, Item};
+use crate::export::report_input::{ReportInput, ReportItem};
 use crate::file_diff::LineCounts;
 use crate::file_side::ContentsError;
 
@@ -49,7 +49,7 @@ impl Show {
 
 /// Plans the whole page, one answer per change.
 pub(super) fn plan(
-    batch: &Batch<'_>,
+    input: &ReportInput<'_>,
     case: &Case,
     all: LineCounts,
 ) -> Result<Vec<Show>, ContentsError> {
@@ -58,12 +58,12 @@ pub(super) fn plan(
         false => Fold::Open,
     };
     let (mut lines, mut bytes) = (PAGE_LINES, PAGE_BYTES);
-    let mut shows = Vec::with_capacity(batch.items.len());
-    for item in &batch.items {
+    let mut shows = Vec::with_capacity(input.items.len());
+    for item in &input.items {
         let is_dir = |side: &Option<Entry>| matches!(side, None | Some(Entry::Dir));
         let change = item.change();
         let nothing_inside = is_dir(&change.before) && is_dir(&change.after);
-        if nothing_inside && batch.about(item).is_empty() {
+        if nothing_inside && input.about(item).is_empty() {
             shows.push(Show::Row);
             continue;
         }
@@ -97,7 +97,7 @@ pub(super) fn plan(
 }
 
 /// The bytes of both sides.
-fn size(item: &Item<'_>) -> u64 {
+fn size(item: &ReportItem<'_>) -> u64 {
     let side = |side: &Option<Entry>| match side {
         Some(Entry::File { size, .. }) => *size,
         _ => 0,

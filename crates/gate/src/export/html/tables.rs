@@ -9,19 +9,23 @@ use super::plan::Show;
 use super::text::{escaped, name, plain};
 use super::{HtmlError, failed};
 use crate::case::Case;
-use crate::export::batch::{Batch, Item, words};
+use crate::export::report_input::{ReportInput, ReportItem, words};
 use crate::file_diff::LineCounts;
 use crate::file_side::kind_without_lines;
 use crate::format::{bytes, count};
 use crate::proposal::{ItemState, Origin};
 
 /// Writes every finding, the gravest first.
-pub(super) fn findings(batch: &Batch<'_>, shows: &[Show], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn findings(
+    input: &ReportInput<'_>,
+    shows: &[Show],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(
         out,
         "<section aria-labelledby=\"findings\">\n<h2 id=\"findings\">Findings</h2>"
     )?;
-    if batch.findings.is_empty() {
+    if input.findings.is_empty() {
         return writeln!(out, "<p>None.</p>\n</section>");
     }
     writeln!(
@@ -29,13 +33,13 @@ pub(super) fn findings(batch: &Batch<'_>, shows: &[Show], out: &mut dyn Write) -
         "<table class=\"list\"><thead><tr><th scope=\"col\" class=\"thin\">Severity</th>\
          <th scope=\"col\">Where</th><th scope=\"col\">What</th></tr></thead>\n<tbody>"
     )?;
-    let mut sections = vec![None; batch.findings.len()];
-    for (number, (item, show)) in batch.items.iter().zip(shows).enumerate() {
-        for &finding in batch.about(item) {
+    let mut sections = vec![None; input.findings.len()];
+    for (number, (item, show)) in input.items.iter().zip(shows).enumerate() {
+        for &finding in input.about(item) {
             sections[finding] = show.has_section().then_some(number);
         }
     }
-    for (finding, section) in batch.findings.iter().zip(sections) {
+    for (finding, section) in input.findings.iter().zip(sections) {
         let subject = escaped(&finding.subject.to_string());
         let place = match section {
             Some(number) => format!("<a class=\"path\" href=\"#f{number}\">{subject}</a>"),
@@ -81,8 +85,8 @@ pub(super) fn message(finding: &Finding) -> String {
 }
 
 /// Writes where the workspace is in the way.
-pub(super) fn conflicts(batch: &Batch<'_>, out: &mut dyn Write) -> io::Result<()> {
-    if batch.conflicts.is_empty() {
+pub(super) fn conflicts(input: &ReportInput<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if input.conflicts.is_empty() {
         return Ok(());
     }
     writeln!(
@@ -92,7 +96,7 @@ pub(super) fn conflicts(batch: &Batch<'_>, out: &mut dyn Write) -> io::Result<()
          <table class=\"list\"><thead><tr><th scope=\"col\">Where</th>\
          <th scope=\"col\">What</th></tr></thead>\n<tbody>"
     )?;
-    for (path, kind) in &batch.conflicts {
+    for (path, kind) in &input.conflicts {
         writeln!(
             out,
             "<tr><td class=\"path\">{}</td><td class=\"wide\">{}</td></tr>",
@@ -105,18 +109,18 @@ pub(super) fn conflicts(batch: &Batch<'_>, out: &mut dyn Write) -> io::Result<()
 
 /// Writes one line per change.
 pub(super) fn files(
-    (batch, case): (&Batch<'_>, &Case),
+    (input, case): (&ReportInput<'_>, &Case),
     shows: &[Show],
     out: &mut dyn Write,
 ) -> Result<(), HtmlError> {
-    if batch.items.is_empty() {
+    if input.items.is_empty() {
         return Ok(());
     }
     let head = "<section aria-labelledby=\"files\">\n<h2 id=\"files\">Files</h2>\n\
         <table class=\"list\"><thead><tr><th scope=\"col\" class=\"thin\">Change</th><th scope=\"col\">Path</th>\
         <th scope=\"col\">State</th><th scope=\"col\" class=\"num\">Lines</th></tr></thead>\n<tbody>";
     writeln!(out, "{head}").map_err(failed)?;
-    for (number, (item, show)) in batch.items.iter().zip(shows).enumerate() {
+    for (number, (item, show)) in input.items.iter().zip(shows).enumerate() {
         let path = name(item.path().as_str());
         let path = match (show, digest(item)) {
             (Show::Row, None) => format!("<span class=\"path\">{path}</span>"),
@@ -142,7 +146,7 @@ pub(super) fn files(
 }
 
 /// The digest of what a file is now.
-pub(super) fn digest(item: &Item<'_>) -> Option<String> {
+pub(super) fn digest(item: &ReportItem<'_>) -> Option<String> {
     match &item.change().after {
         Some(Entry::File { digest, .. }) => Some(digest.to_hex()),
         _ => None,
@@ -150,7 +154,7 @@ pub(super) fn digest(item: &Item<'_>) -> Option<String> {
 }
 
 /// What happened, in a word.
-pub(super) fn kind(item: &Item<'_>) -> &'static str {
+pub(super) fn kind(item: &ReportItem<'_>) -> &'static str {
     match item.change().kind() {
         ChangeKind::Added => "added",
         ChangeKind::Modified => "modified",
@@ -161,7 +165,7 @@ pub(super) fn kind(item: &Item<'_>) -> &'static str {
 }
 
 /// The gravest finding, and what becomes of the change when that is not the usual.
-pub(super) fn state(item: &Item<'_>) -> String {
+pub(super) fn state(item: &ReportItem<'_>) -> String {
     let mut tags = Vec::new();
     if let Some(severity @ (Severity::Block | Severity::Warn)) = item.gravest {
         let class = severity.as_str();
@@ -181,7 +185,7 @@ pub(super) fn state(item: &Item<'_>) -> String {
             tags.push("<span class=\"tag plain\">merged with your edit</span>".into())
         }
         Origin::Hunks => tags.push("<span class=\"tag plain\">in part</span>".into()),
-        Origin::Theirs => tags.push("<span class=\"tag warn\">conflict</span>".into()),
+        Origin::SessionVersion => tags.push("<span class=\"tag warn\">conflict</span>".into()),
     }
     tags.join(" ")
 }
@@ -219,8 +223,8 @@ fn bar(counts: LineCounts) -> String {
 }
 
 /// Writes what was not compared, or stays in the copy.
-pub(super) fn left_out(batch: &Batch<'_>, out: &mut dyn Write) -> io::Result<()> {
-    if batch.left_out.is_empty() {
+pub(super) fn left_out(input: &ReportInput<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if input.left_out.is_empty() {
         return Ok(());
     }
     writeln!(
@@ -229,7 +233,7 @@ pub(super) fn left_out(batch: &Batch<'_>, out: &mut dyn Write) -> io::Result<()>
          <table class=\"list\"><thead><tr><th scope=\"col\">Where</th><th scope=\"col\">Why</th>\
          <th scope=\"col\" class=\"num\">Size</th></tr></thead>\n<tbody>"
     )?;
-    for skipped in batch.left_out {
+    for skipped in input.left_out {
         writeln!(
             out,
             "<tr><td class=\"path\">{}</td><td>{}</td><td class=\"num\">{}</td></tr>",

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use insta::assert_snapshot;
 use lazaret_gate::choices::Choices;
-use lazaret_gate::decision::{Consent, Decision, KeepReason, OnConflict};
+use lazaret_gate::decision::{ApprovalMode, Decision, KeepReason, OnConflict};
 use lazaret_launcher::decide::decide;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::ui::{
@@ -35,7 +35,7 @@ struct Talk {
 }
 
 /// Decides with these lines typed.
-fn talk(desk: &Desk, consent: Consent, typed: &str, streams: StreamKind) -> Talk {
+fn talk(desk: &Desk, approval: ApprovalMode, typed: &str, streams: StreamKind) -> Talk {
     let memory = Memory::default();
     let home = desk.root.path().to_str().unwrap().to_owned();
     let kinds = StreamKinds {
@@ -59,7 +59,7 @@ fn talk(desk: &Desk, consent: Consent, typed: &str, streams: StreamKind) -> Talk
     };
     let ui = Ui::new(streams, options, &env);
     let case = desk.case();
-    let decision = decide(&case, &Choices::all(), consent, &ui, &Cancel::new()).unwrap();
+    let decision = decide(&case, &Choices::all(), approval, &ui, &Cancel::new()).unwrap();
     let said = String::from_utf8(memory.0.lock().unwrap().clone()).unwrap();
     // The answers were typed: the terminal would have shown them, with their ends of lines.
     let said = said
@@ -70,7 +70,7 @@ fn talk(desk: &Desk, consent: Consent, typed: &str, streams: StreamKind) -> Talk
 
 /// Asks at a terminal.
 fn ask(desk: &Desk, typed: &str) -> Talk {
-    talk(desk, Consent::Ask, typed, StreamKind::Terminal)
+    talk(desk, ApprovalMode::Ask, typed, StreamKind::Terminal)
 }
 
 /// The paths that would be written.
@@ -264,7 +264,7 @@ fn g5_only_blocked_changes_can_still_be_allowed_at_a_terminal() {
 #[test]
 fn ui_07_only_the_user_says_yes() {
     let yes = "y\ny\ny\n";
-    let talk = talk(&desk(), Consent::Ask, yes, StreamKind::Other);
+    let talk = talk(&desk(), ApprovalMode::Ask, yes, StreamKind::Other);
     assert!(matches!(
         talk.decision,
         Decision::Keep(KeepReason::NoAnswer(NoAnswer::NoTerminal))
@@ -281,19 +281,22 @@ fn ui_07_only_the_user_says_yes() {
 
 #[test]
 fn aud_08_nothing_is_applied_unasked_with_a_conflict_or_a_finding() {
-    let given = |desk: &Desk, consent| talk(desk, consent, "y\n", StreamKind::Terminal).decision;
+    let given = |desk: &Desk, approval| talk(desk, approval, "y\n", StreamKind::Terminal).decision;
     let finding = Desk::new("", "f Makefile \"all:\\n\"\nf a \"1\\n\"", "");
     let blocked = Desk::new("", "f .envrc \"x\"\nf a \"1\\n\"", "");
     for desk in [&finding, &blocked] {
-        let decision = given(desk, Consent::IfClean);
+        let decision = given(desk, ApprovalMode::IfClean);
         assert!(matches!(decision, Decision::Keep(KeepReason::NotClean)));
     }
     let conflict = Desk::new("f b \"1\\n\"", "f b \"2\\n\"\nf c \"1\\n\"", "f b \"3\\n\"");
-    for consent in [Consent::IfClean, Consent::Given(OnConflict::Refuse)] {
-        let decision = given(&conflict, consent);
+    for approval in [
+        ApprovalMode::IfClean,
+        ApprovalMode::Preapproved(OnConflict::Refuse),
+    ] {
+        let decision = given(&conflict, approval);
         assert!(matches!(decision, Decision::Keep(KeepReason::Conflicts)));
     }
-    let rest = given(&conflict, Consent::Given(OnConflict::KeepBoth));
+    let rest = given(&conflict, ApprovalMode::Preapproved(OnConflict::KeepBoth));
     assert_eq!(applied(&rest), ["c"]);
     // A merge is no conflict.
     let merge = Desk::new(
@@ -301,7 +304,7 @@ fn aud_08_nothing_is_applied_unasked_with_a_conflict_or_a_finding() {
         "f a \"1\\n2\\n3\\n4\\nfive\\n\"",
         "f a \"one\\n2\\n3\\n4\\n5\\n\"",
     );
-    assert_eq!(applied(&given(&merge, Consent::IfClean)), ["a"]);
+    assert_eq!(applied(&given(&merge, ApprovalMode::IfClean)), ["a"]);
 }
 
 /// A new place is asked about, and what was moved there goes with it (APP-27).

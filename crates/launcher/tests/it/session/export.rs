@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use insta::assert_snapshot;
 use lazaret_gate::case::Case;
-use lazaret_gate::check::{Candidate, Terms, compare};
-use lazaret_gate::export::{Batch, Checked, Form, Subject, propose, write};
+use lazaret_gate::check::{Candidate, CheckOptions, compare};
+use lazaret_gate::export::{Checked, Form, ReportInput, ReportSubject, propose, write};
 use lazaret_gate::proposal::ItemState;
 use lazaret_launcher::decide::case::open_case;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
@@ -103,10 +103,10 @@ impl Batched {
     fn write(&self, form: Form) -> Vec<u8> {
         let about = self.world.record().unwrap().subject();
         let proposal = propose(&self.case).unwrap();
-        let (subject, now) = (Subject::Session(&about), SystemTime::UNIX_EPOCH);
-        let batch = Batch::new(subject, &self.case, &proposal, now, Vec::new()).unwrap();
+        let (subject, now) = (ReportSubject::Session(&about), SystemTime::UNIX_EPOCH);
+        let input = ReportInput::new(subject, &self.case, &proposal, now, Vec::new()).unwrap();
         let mut bytes = Vec::new();
-        write(form, &batch, &self.case, &mut bytes).unwrap();
+        write(form, &input, &self.case, &mut bytes).unwrap();
         bytes
     }
 
@@ -823,23 +823,23 @@ fn aud_04_large_text_travels_whole() {
         max_bytes: 10_000_000,
         max_file_bytes: 10_000_000,
     };
-    let terms = Terms {
+    let options = CheckOptions {
         exclude: &profile.workspace.exclude,
         limits,
         git: env.for_git(),
     };
     let candidate = Candidate::Dir(open("candidate"));
-    let compared = compare(open("base"), candidate, terms).unwrap();
+    let compared = compare(open("base"), candidate, options).unwrap();
     let proposal = propose(&compared.case).unwrap();
     let checked = Checked {
         base: String::new(),
         candidate: String::new(),
         profile: String::new(),
     };
-    let (subject, now) = (Subject::Check(&checked), SystemTime::UNIX_EPOCH);
-    let batch = Batch::new(subject, &compared.case, &proposal, now, Vec::new()).unwrap();
+    let (subject, now) = (ReportSubject::Check(&checked), SystemTime::UNIX_EPOCH);
+    let input = ReportInput::new(subject, &compared.case, &proposal, now, Vec::new()).unwrap();
     let mut patch = Vec::new();
-    write(Form::Patch, &batch, &compared.case, &mut patch).unwrap();
+    write(Form::Patch, &input, &compared.case, &mut patch).unwrap();
     assert!(patch.len() < 100_000, "{}", patch.len());
     std::fs::write(root.path().join("it.patch"), patch).unwrap();
     let text = format!("{APPLY} ../it.patch; cmp line ../candidate/line; {APPLY} -R ../it.patch");

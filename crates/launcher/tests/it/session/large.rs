@@ -13,7 +13,7 @@ use std::io::{self, BufReader, BufWriter};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use lazaret_gate::allowlist::Remembered;
+use lazaret_gate::allowlist::Allowlist;
 use lazaret_launcher::gate::{GateOptions, gate};
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_protocol::{
@@ -473,7 +473,7 @@ fn run(said: &Path) {
     let collected = world.cycle().unwrap();
     let options = GateOptions {
         apply: ApplyMode::Auto,
-        remembered: &Remembered::nothing(),
+        allowlist: &Allowlist::nothing(),
         env: &world.env,
         ui: &world.ui,
     };

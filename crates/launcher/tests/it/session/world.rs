@@ -9,9 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lazaret_egress::Route;
-use lazaret_gate::allowlist::Remembered;
+use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::choices::Choices;
-use lazaret_gate::decision::{Consent, OnConflict};
+use lazaret_gate::decision::{ApprovalMode, OnConflict};
 use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, Pinned, inspect};
 use lazaret_launcher::decide::case::open_case;
 use lazaret_launcher::decide::decide;
@@ -592,9 +592,9 @@ impl World {
     pub(super) fn apply(&self) -> SettleResult {
         let mut session = self.lock().unwrap();
         let case = open_case(&session, &self.env).unwrap();
-        let consent = Consent::Given(OnConflict::Refuse);
+        let approval = ApprovalMode::Preapproved(OnConflict::Refuse);
         let choices = Choices::all();
-        let decision = decide(&case, &choices, consent, &self.ui, &self.cancel).unwrap();
+        let decision = decide(&case, &choices, approval, &self.ui, &self.cancel).unwrap();
         let cx = self.cx();
         let context = self.settling(VolumeDisposal::Remove(&cx));
         settle(&mut session, &case, &decision, context, &self.ui).unwrap()
@@ -612,8 +612,8 @@ impl World {
 
     /// The gate, applying what is clean.
     pub(super) fn gate(&self, collected: Collected) -> Result<RunEnd, Failure> {
-        let remembered = Remembered::nothing();
-        let terms = self.terms(ApplyMode::Auto, &remembered);
+        let allowlist = Allowlist::nothing();
+        let terms = self.terms(ApplyMode::Auto, &allowlist);
         gate(&self.cx(), &self.store, collected, terms)
     }
 
@@ -623,7 +623,7 @@ impl World {
         collected: Collected,
         apply: ApplyMode,
     ) -> Result<RunEnd, Failure> {
-        let remembered = Remembered::nothing();
+        let allowlist = Allowlist::nothing();
         // Not before: a run fills the pool while its command runs.
         let targets = PoolSizes::of(&self.store);
         targets.set("base", self.places)?;
@@ -631,17 +631,17 @@ impl World {
             &self.cx(),
             &self.store,
             collected,
-            self.terms(apply, &remembered),
+            self.terms(apply, &allowlist),
             &self.filling(),
         );
         targets.forget("base")?;
         end
     }
 
-    fn terms<'a>(&'a self, apply: ApplyMode, remembered: &'a Remembered) -> GateOptions<'a> {
+    fn terms<'a>(&'a self, apply: ApplyMode, allowlist: &'a Allowlist) -> GateOptions<'a> {
         GateOptions {
             apply,
-            remembered,
+            allowlist,
             env: &self.env,
             ui: &self.ui,
         }

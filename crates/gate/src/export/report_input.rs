@@ -1,4 +1,4 @@
-//! `Batch`: everything that a report tells of, whatever its form.
+//! `ReportInput`: everything that a report tells of, whatever its form.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -12,19 +12,19 @@ use crate::case::Case;
 use crate::choices::{Choices, Pick};
 use crate::file_diff::LineCounts;
 use crate::file_side::{ContentsError, line_counts};
-use crate::proposal::{Item as Proposed, ItemState, Origin, Proposal};
+use crate::proposal::{ItemState, Origin, Proposal, ProposedChange};
 use crate::propose::ProposeError;
 use crate::subject;
 
 /// A judged batch, ready to be written down. Nothing in it is escaped yet.
 #[derive(Debug)]
-pub struct Batch<'a> {
+pub struct ReportInput<'a> {
     /// What it is about.
-    pub subject: Subject<'a>,
+    pub subject: ReportSubject<'a>,
     /// When the report is made.
     pub now: SystemTime,
     /// The changes, in path order, `.git` left out.
-    pub items: Vec<Item<'a>>,
+    pub items: Vec<ReportItem<'a>>,
     /// What the rules found, the gravest first.
     pub findings: Vec<&'a Finding>,
     /// Their indices in the order of the paths that they are about.
@@ -46,14 +46,14 @@ pub struct Batch<'a> {
 
 /// What a batch is about.
 #[derive(Debug, Clone, Copy)]
-pub enum Subject<'a> {
+pub enum ReportSubject<'a> {
     /// A session.
     Session(&'a subject::Subject),
     /// Two trees that `lazaret check` was given.
     Check(&'a Checked),
 }
 
-impl Subject<'_> {
+impl ReportSubject<'_> {
     /// Names it in a word: the session, or `check`.
     pub fn name(&self) -> String {
         match self {
@@ -76,10 +76,10 @@ pub struct Checked {
 
 /// One change, with what was said about it.
 #[derive(Debug)]
-pub struct Item<'a> {
+pub struct ReportItem<'a> {
     /// The change and what becomes of it.
-    pub proposed: &'a Proposed,
-    /// Where [`Batch::about`] names those of the findings that are about it.
+    pub proposed: &'a ProposedChange,
+    /// Where [`ReportInput::about`] names those of the findings that are about it.
     about: Range<usize>,
     /// The gravest of them that is not allowed.
     pub gravest: Option<Severity>,
@@ -96,19 +96,19 @@ pub fn propose(case: &Case) -> Result<Proposal, ProposeError> {
     let whole = case.propose(&Choices::all())?;
     let mut choices = Choices::all();
     for (path, _) in whole.conflicts() {
-        choices.pick(path, Pick::Theirs);
+        choices.pick(path, Pick::SessionVersion);
     }
     case.propose(&choices)
 }
 
-impl<'a> Batch<'a> {
+impl<'a> ReportInput<'a> {
     /// Puts a batch together, cut down to `paths` and what lies below them; no path means
     /// all of it. Findings about the batch as a whole always stay.
     ///
     /// # Errors
     /// As [`Case::propose`].
     pub fn new(
-        subject: Subject<'a>,
+        subject: ReportSubject<'a>,
         case: &'a Case,
         proposal: &'a Proposal,
         now: SystemTime,
@@ -135,7 +135,7 @@ impl<'a> Batch<'a> {
                 let end = start + more.take_while(|&&index| path(index) == own).count();
                 let open = about[start..end].iter().map(|&index| findings[index]);
                 let open = open.filter(|finding| !finding.allowed);
-                Item {
+                ReportItem {
                     proposed,
                     gravest: open.map(|finding| finding.severity).max(),
                     about: start..end,
@@ -172,7 +172,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Returns which of the findings are about a change, by their indices.
-    pub fn about(&self, item: &Item<'_>) -> &[usize] {
+    pub fn about(&self, item: &ReportItem<'_>) -> &[usize] {
         &self.about[item.about.clone()]
     }
 
@@ -187,8 +187,8 @@ impl<'a> Batch<'a> {
     }
 
     /// Whether a change may be applied; none of a rejected batch.
-    pub fn may_apply(&self, item: &Item<'_>) -> bool {
-        let taken = matches!(item.state(), ItemState::Applies | ItemState::Already);
+    pub fn may_apply(&self, item: &ReportItem<'_>) -> bool {
+        let taken = matches!(item.state(), ItemState::Applies | ItemState::AlreadyApplied);
         taken && self.outcome != Outcome::Rejected
     }
 
@@ -216,7 +216,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-impl<'a> Item<'a> {
+impl<'a> ReportItem<'a> {
     /// Where.
     pub fn path(&self) -> &'a RelPath {
         self.proposed.path()
@@ -236,7 +236,7 @@ impl<'a> Item<'a> {
     /// sent in, whatever the user did meanwhile.
     pub fn elsewhere(&self) -> &'a Change {
         match self.proposed.origin {
-            Origin::Session | Origin::Merged | Origin::Theirs => &self.proposed.made,
+            Origin::Session | Origin::Merged | Origin::SessionVersion => &self.proposed.made,
             Origin::Hunks => self.proposed.proposed(),
         }
     }
@@ -256,7 +256,7 @@ impl<'a> Item<'a> {
     /// Whether a person has to look at it: it must never be folded away (AUD-04).
     pub fn is_remarkable(&self) -> bool {
         self.gravest >= Some(Severity::Warn)
-            || !matches!(self.state(), ItemState::Applies | ItemState::Already)
+            || !matches!(self.state(), ItemState::Applies | ItemState::AlreadyApplied)
             || self.proposed.origin != Origin::Session
     }
 }
@@ -266,7 +266,7 @@ impl<'a> Item<'a> {
 pub fn words(state: &ItemState) -> (&'static str, &'static str, Option<&[u8]>) {
     match state {
         ItemState::Applies => ("applies", "applies", None),
-        ItemState::Already => ("already", "the workspace has it already", None),
+        ItemState::AlreadyApplied => ("already", "the workspace has it already", None),
         ItemState::LeftOut => ("left-out", "left out by choice", None),
         ItemState::Conflict(_) => ("conflict", "in conflict with the workspace", None),
         ItemState::Blocked(_) => ("blocked", "blocked by findings", None),

@@ -1,4 +1,4 @@
-//! `Ground`: which places of the workspace a path or a command line could mean.
+//! `PathResolver`: which places of the workspace a path or a command line could mean.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -26,7 +26,7 @@ pub(super) struct Spot {
 
 /// The workspace, and what paths are relative to.
 #[derive(Debug)]
-pub(super) struct Ground {
+pub(super) struct PathResolver {
     /// Where the workspace is, by each name that is known.
     roots: Vec<PathBuf>,
     home: Option<PathBuf>,
@@ -36,13 +36,13 @@ pub(super) struct Ground {
     resolved: std::cell::RefCell<HashMap<PathBuf, PathBuf>>,
 }
 
-impl Ground {
+impl PathResolver {
     /// Takes a workspace by its path, and by the one that it has without links.
     pub(super) fn new(env: GitEnvironment<'_>, workspace: &Path) -> Self {
         let mut roots = vec![normal(&env.cwd.join(workspace))];
         roots.extend(std::fs::canonicalize(workspace));
         roots.dedup();
-        let mut ground = Self {
+        let mut resolver = Self {
             roots,
             home: env.home().map(Path::to_owned),
             path: Vec::new(),
@@ -50,12 +50,12 @@ impl Ground {
         };
         let dirs = env.variables.get("PATH").map(|path| path.as_bytes());
         let dirs = dirs.unwrap_or_default().split(|byte| *byte == b':');
-        ground.path = dirs
+        resolver.path = dirs
             .map(|dir| Path::new(OsStr::from_bytes(dir)))
-            .filter(|dir| dir.is_relative() || ground.place(dir).is_some())
+            .filter(|dir| dir.is_relative() || resolver.place(dir).is_some())
             .map(Path::to_owned)
             .collect();
-        ground
+        resolver
     }
 
     /// Returns what a path means: relative to each of `bases` and the workspace, or to a home.
