@@ -29,7 +29,7 @@ pub struct GatewayConfig {
     /// What may be reached.
     pub policy: Policy,
     /// What the broker serves.
-    pub routes: Vec<Route>,
+    pub routes: Vec<BrokerRoute>,
     /// Certificates (PEM) that the broker trusts instead of the built-in roots; empty for
     /// those.
     pub trust: Vec<String>,
@@ -54,7 +54,7 @@ pub enum ConfigUpdate {
 /// One host that the broker serves with a key that the workload never has.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Route {
+pub struct BrokerRoute {
     /// The name of the secret in the profile, for logs.
     pub name: String,
     /// Which socket: `broker-<index>.sock`, and port 8100 + index inside.
@@ -72,7 +72,7 @@ pub struct Route {
     pub pass: Vec<String>,
 }
 
-impl Route {
+impl BrokerRoute {
     /// Returns what the workload sees in the place of the key.
     pub fn placeholder(&self) -> String {
         Self::placeholder_of(&self.name)

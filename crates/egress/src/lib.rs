@@ -27,7 +27,8 @@ mod session_limits;
 
 pub use address::AddressClass;
 pub use config::{
-    CERTIFICATES, ConfigUpdate, GatewayConfig, HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT, Route, Scheme,
+    BrokerRoute, CERTIFICATES, ConfigUpdate, GatewayConfig, HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT,
+    Scheme,
 };
 pub use credential::is_credential;
 pub use denied::Denied;

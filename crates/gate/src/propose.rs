@@ -11,7 +11,7 @@ use lazaret_tree::{
 };
 use lazaret_validator::{
     Allowance, Finding, JudgeInput, Outcome, Policy, Validated, Verdict, Withheld, WithheldReason,
-    judge_again, link_ends, split,
+    judge_reusing, link_ends, split,
 };
 use rustix::fs::AtFlags;
 
@@ -414,7 +414,7 @@ fn judge_once(
         contents: &case.contents,
     };
     let known = case.whole.as_ref().map(Proposal::shared_findings);
-    judge_again(input, policy, known.unwrap_or_default())
+    judge_reusing(input, policy, known.unwrap_or_default())
 }
 
 /// The workspace as it is now, as far as the batch is about it.

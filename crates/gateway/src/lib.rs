@@ -45,5 +45,5 @@ pub use event_log::EventLog;
 pub use frontend::target;
 pub use heartbeat::InputError;
 pub use local_networks::local_networks;
-pub use relay::{Lead, Relay, RelayError};
+pub use relay::{Relay, RelayError, RelayRoute};
 pub use run::{GatewayError, Setup, run};

@@ -14,7 +14,7 @@ use crate::pump::{Budget, End, Pump, TunnelSpec};
 
 /// One port, and the socket that it leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lead {
+pub struct RelayRoute {
     /// The port on 127.0.0.1 and ::1.
     pub port: u16,
     /// The gateway's socket.
@@ -54,17 +54,17 @@ impl Relay {
     /// # Errors
     ///
     /// A port of 127.0.0.1 that can't be bound. One of ::1 may be missing with IPv6.
-    pub fn start(leads: &[Lead]) -> Result<Self, RelayError> {
+    pub fn start(routes: &[RelayRoute]) -> Result<Self, RelayError> {
         let pump = Arc::new(Pump::start(1, Arc::new(Budget::unlimited()))?);
         let mut addresses = Vec::new();
         let mut listeners = Vec::new();
-        for lead in leads {
-            let v4 = bind(Ipv4Addr::LOCALHOST.into(), lead.port)?;
+        for route in routes {
+            let v4 = bind(Ipv4Addr::LOCALHOST.into(), route.port)?;
             // The port that was chosen, when none was asked for.
             let port = v4.local_addr()?.port();
-            listeners.push((v4, lead.socket.clone()));
+            listeners.push((v4, route.socket.clone()));
             match bind(Ipv6Addr::LOCALHOST.into(), port) {
-                Ok(v6) => listeners.push((v6, lead.socket.clone())),
+                Ok(v6) => listeners.push((v6, route.socket.clone())),
                 Err(RelayError::Bind { source, .. }) if is_without_v6(&source) => {}
                 Err(error) => return Err(error),
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use lazaret_egress::{HEARTBEAT_TIMEOUT, Port};
-use lazaret_gateway::{GatewayError, Lead, Relay, RelayError, Setup};
+use lazaret_gateway::{GatewayError, Relay, RelayError, RelayRoute, Setup};
 use lazaret_protocol::PortRoute;
 use rustix::process::DumpableBehavior;
 
@@ -76,16 +76,16 @@ fn read(path: &'static str) -> Result<String, NetworkError> {
 /// It writes `ready` to stdout when every port listens; the end of stdin or of the container
 /// ends it. It runs as the agent, which can stop it: then there is no way out.
 pub(crate) fn relay(routes: &[PortRoute]) -> ExitCode {
-    let lead = |route: &PortRoute| Lead {
+    let route = |route: &PortRoute| RelayRoute {
         port: route.port,
         socket: (&route.socket).into(),
     };
-    let leads: Vec<Lead> = routes.iter().map(lead).collect();
-    crate::exit_with("relay", run_relay(&leads))
+    let routes: Vec<RelayRoute> = routes.iter().map(route).collect();
+    crate::exit_with("relay", run_relay(&routes))
 }
 
-fn run_relay(leads: &[Lead]) -> Result<(), NetworkError> {
-    let relay = Relay::start(leads)?;
+fn run_relay(routes: &[RelayRoute]) -> Result<(), NetworkError> {
+    let relay = Relay::start(routes)?;
     let mut stdout = io::stdout();
     let said = stdout.write_all(b"ready\n").and_then(|()| stdout.flush());
     said.map_err(NetworkError::Ready)?;

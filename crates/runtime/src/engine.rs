@@ -6,8 +6,8 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 use crate::{
-    ContainerName, EngineError, EngineInfo, ExecSpec, Greeting, HardenedSpec, ImageRef,
-    InitChannel, Process, VolumeName,
+    ContainerName, EngineError, EngineInfo, ExecSpec, HardenedSpec, ImageRef, InitChannel, Process,
+    ServerVersion, VolumeName,
 };
 
 /// A stored image.
@@ -78,7 +78,7 @@ pub trait Engine: Send + Sync + fmt::Debug {
     fn probe(&self) -> Result<EngineInfo, EngineError>;
 
     /// Asks only what the head of any answer says; `None` for an engine whose answers have none.
-    fn greet(&self) -> Result<Option<Greeting>, EngineError> {
+    fn server_version(&self) -> Result<Option<ServerVersion>, EngineError> {
         Ok(None)
     }
 

@@ -146,7 +146,7 @@ impl EngineInfo {
 /// What an engine says of itself with every answer. A probe that was made under the same
 /// greeting is likely to say the same again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Greeting {
+pub struct ServerVersion {
     /// Where it was reached.
     pub endpoint: String,
     /// Its version.
@@ -155,7 +155,7 @@ pub struct Greeting {
     pub api_version: String,
 }
 
-impl Greeting {
+impl ServerVersion {
     /// Whether the engine is on this machine.
     pub fn is_here(&self) -> bool {
         self.endpoint.starts_with("unix://")

@@ -287,7 +287,7 @@ impl HardenedSpec {
     }
 
     /// Returns the controls that must be proven: the same, but in a weakened test container.
-    pub(crate) fn wanted(&self) -> Controls {
+    pub(crate) fn required(&self) -> Controls {
         Controls::of(&self.spec, &self.engine)
     }
 }
@@ -304,7 +304,7 @@ impl Controls {
                 vec![],
             ),
             Privilege::ReadEverything => (UserId { uid: 0, gid: 0 }, vec!["DAC_READ_SEARCH"]),
-            Privilege::GiveAway => (UserId { uid: 0, gid: 0 }, vec!["CHOWN"]),
+            Privilege::ChownOnly => (UserId { uid: 0, gid: 0 }, vec!["CHOWN"]),
             Privilege::Install => (UserId { uid: 0, gid: 0 }, INSTALL_CAPABILITIES.to_vec()),
         };
         let installs = spec.privilege == Privilege::Install;

@@ -33,7 +33,7 @@ pub use detect::{
 pub use engine::{ContainerInfo, ContainerState, Engine, ImageInfo, VolumeInfo};
 pub use engine_error::EngineError;
 pub use engine_info::{
-    Capabilities, EngineInfo, EngineKind, Greeting, Locality, Pausing, UserNamespace,
+    Capabilities, EngineInfo, EngineKind, Locality, Pausing, ServerVersion, UserNamespace,
 };
 pub use harden::{
     AGENT_HOME, AGENT_ID, Controls, ENGINE_ENV, HardenedSpec, Namespace, Tmpfs, Unenforceable,

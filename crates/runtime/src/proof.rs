@@ -183,7 +183,7 @@ impl HardenedSpec {
     /// [`HardenedSpec::probe_argv`] does, then does what it hears on its stdin up to
     /// [`bootstrap::GO`](lazaret_protocol::bootstrap::GO) and goes to `dir`. It finds its own
     /// stdin empty. `env` names the variables that only it has.
-    pub fn poised_argv<'a>(
+    pub fn bootstrap_argv<'a>(
         &self,
         dir: &str,
         env: impl Iterator<Item = &'a EnvName>,
@@ -217,7 +217,7 @@ impl HardenedSpec {
 
     /// Returns what the porter compares with what it finds inside.
     pub fn request(&self) -> ProbeRequest {
-        let wanted = self.wanted();
+        let wanted = self.required();
         let volumes = &self.spec().volumes;
         let text = |text: &&'static str| (*text).to_owned();
         let mut not_applicable: Vec<Control> =
@@ -274,7 +274,7 @@ impl HardenedSpec {
 /// Returns the namespaces that must not be the container's: the kernel's first ones, and
 /// those of this process where the engine is on the same kernel.
 fn foreign_namespaces(spec: &HardenedSpec) -> BTreeSet<(&'static str, u64)> {
-    let wanted = spec.wanted();
+    let wanted = spec.required();
     let mut foreign = BTreeSet::new();
     for (kind, initial) in INITIAL_NAMESPACES {
         let is_private = match kind {
@@ -423,7 +423,7 @@ mod tests {
             @"--timeout 60000 -- sh");
         let poised = |timeout| {
             let command = ["sh".to_owned()];
-            spec.poised_argv("/workspace/a b", [&name].into_iter(), &command, timeout)
+            spec.bootstrap_argv("/workspace/a b", [&name].into_iter(), &command, timeout)
         };
         assert_eq!(poised(minute)[18..21], ["--timeout", "60000", "--poised"]);
         let poised = poised(None);

@@ -46,7 +46,7 @@ pub enum Privilege {
     ReadEverything,
     /// Uid 0 of the container with `CAP_CHOWN` alone, for the guard: it gives entries to
     /// itself, whose mode it may change then, and back to the agent.
-    GiveAway,
+    ChownOnly,
     /// Uid 0 of the container with what a package manager needs (owners, modes, other
     /// users), a writable root and the engine's network, but no volume: there is
     /// nothing of the user's to reach.

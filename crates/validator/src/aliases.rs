@@ -10,7 +10,7 @@ use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::guard::completes;
 use crate::rules::links::names::{MOST_NAMES, Name, Names};
-use crate::rules::{BY_NAME, Context, Opened, Rule};
+use crate::rules::{BY_NAME, Context, FilePair, Rule};
 use crate::{Finding, Severity, Subject};
 
 /// The most bytes that rules read by other names in one batch: a file that has many is read
@@ -94,12 +94,12 @@ impl Judged<'_> {
             after: change.after.clone(),
         };
         let mut aside = FindingBuffer::default();
-        let opened = Opened::new(&renamed, self.context.contents);
+        let pair = FilePair::new(&renamed, self.context.contents);
         for (rule_name, rule) in self.rules.iter().filter(|(name, _)| BY_NAME.contains(name)) {
-            let done = completes(|| match (rule, &opened) {
+            let done = completes(|| match (rule, &pair) {
                 (Rule::Change(check), _) => check(self.context, &renamed, &mut aside),
-                (Rule::Contents(check), Some(opened)) if self.left > 0 => {
-                    check(self.context, opened, &mut aside);
+                (Rule::Contents(check), Some(pair)) if self.left > 0 => {
+                    check(self.context, pair, &mut aside);
                 }
                 (Rule::Contents(_) | Rule::Batch(_), _) => {}
             });
@@ -107,7 +107,7 @@ impl Judged<'_> {
                 report.failed(&change.path, rule_name);
             }
         }
-        let read = opened.as_ref().map_or(0, Opened::bytes_read);
+        let read = pair.as_ref().map_or(0, FilePair::bytes_read);
         self.left = self.left.saturating_sub(read);
         report.rejected |= aside.rejected;
         for finding in aside.findings {

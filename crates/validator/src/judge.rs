@@ -12,7 +12,7 @@ use crate::aliases;
 use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::guard::completes;
-use crate::rules::{Context, Opened, RULES, Rule, facts};
+use crate::rules::{Context, FilePair, RULES, Rule, facts};
 use crate::verdict::outcome_of;
 use crate::{
     Contents, Finding, Findings, Outcome, Policy, Severity, Subject, Validated, Verdict,
@@ -59,7 +59,7 @@ pub fn judge(input: JudgeInput<'_>, policy: &Policy) -> Verdict {
 
 /// As [`judge`], where much of what there is to say is in `known`, which is in order; the
 /// verdict shares it.
-pub fn judge_again(input: JudgeInput<'_>, policy: &Policy, known: Arc<Findings>) -> Verdict {
+pub fn judge_reusing(input: JudgeInput<'_>, policy: &Policy, known: Arc<Findings>) -> Verdict {
     judge_by(RULES, input, policy, known)
 }
 
@@ -111,12 +111,12 @@ fn judge_by(
         if context.is_git(&change.path) {
             continue;
         }
-        let Some(opened) = Opened::new(change, contents) else {
+        let Some(pair) = FilePair::new(change, contents) else {
             continue;
         };
         for (name, rule) in rules {
             if let Rule::Contents(check) = rule
-                && !completes(|| check(&context, &opened, &mut report))
+                && !completes(|| check(&context, &pair, &mut report))
             {
                 report.failed(&change.path, name);
             }
@@ -293,7 +293,7 @@ pub(crate) mod tests {
     use super::{JudgeInput, judge_by};
     use crate::codes;
     use crate::finding_buffer::FindingBuffer;
-    use crate::rules::{Context, Opened, RULES, Rule};
+    use crate::rules::{Context, FilePair, RULES, Rule};
     use crate::{Contents, Findings, Outcome, Policy, Severity, Verdict};
 
     struct Nothing;
@@ -350,10 +350,10 @@ pub(crate) mod tests {
         fails_at_b(change.path.as_str());
     }
 
-    fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
-        fails_at_b(opened.path().as_str());
+    fn contents(_: &Context<'_>, pair: &FilePair<'_>, report: &mut FindingBuffer) {
+        fails_at_b(pair.path().as_str());
         report.path(
-            opened.path(),
+            pair.path(),
             Severity::Warn,
             codes::CONTENT_UNEXAMINED,
             "seen",

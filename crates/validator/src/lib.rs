@@ -35,7 +35,7 @@ pub use git_config::{Covers, Driver, DriverKind, GitConfig, GitUse};
 pub use git_index::{BlobId, GitIndex};
 pub use guard::{completes, is_guarded};
 pub use handed::{HandedKind, HandedOut, Mark};
-pub use judge::{JudgeInput, judge, judge_again};
+pub use judge::{JudgeInput, judge, judge_reusing};
 /// Readers of quarantined contents by digest.
 pub use lazaret_tree::Blobs as Contents;
 /// How grave a finding is.

@@ -3,7 +3,7 @@
 use std::io::BufReader;
 use std::sync::LazyLock;
 
-use lazaret_egress::{Patterns, Route, Scheme, Secret};
+use lazaret_egress::{BrokerRoute, Patterns, Scheme, Secret};
 use lazaret_gateway::broker::fuzz;
 use lazaret_tests::model::Request;
 
@@ -14,7 +14,7 @@ static PATTERNS: LazyLock<Patterns> =
 
 /// The bytes come from the workload.
 pub(crate) fn request(bytes: &[u8]) {
-    let route = Route {
+    let route = BrokerRoute {
         name: "KEY".to_owned(),
         index: 0,
         target: "vendor.test:443".parse().expect("it is a target"),

@@ -6,12 +6,12 @@
 
 use std::collections::HashMap;
 
+use super::encodings::{Encoding, Unit};
 use super::set::ByteSet;
-use super::shapes::{Shape, Unit};
 
 /// One byte of a shape.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct State {
     set: u32,
     follow: (u32, u32),
     /// How many bytes of the shape have to be there before this one may come.
@@ -23,7 +23,7 @@ pub(super) struct Place {
 /// The finished automaton.
 pub(super) struct Automaton {
     sets: Vec<ByteSet>,
-    places: Vec<Place>,
+    places: Vec<State>,
     follow: Vec<u32>,
     starts: Vec<Vec<u32>>,
     /// A bit for each two bytes that some shape begins with.
@@ -35,15 +35,15 @@ impl Automaton {
         self.places.len()
     }
 
-    pub(super) fn place(&self, index: u32) -> Place {
+    pub(super) fn place(&self, index: u32) -> State {
         self.places[index as usize]
     }
 
-    pub(super) fn takes(&self, place: Place, byte: u8) -> bool {
+    pub(super) fn takes(&self, place: State, byte: u8) -> bool {
         self.sets[place.set as usize].has(byte)
     }
 
-    pub(super) fn follow(&self, place: Place) -> &[u32] {
+    pub(super) fn follow(&self, place: State) -> &[u32] {
         &self.follow[place.follow.0 as usize..place.follow.1 as usize]
     }
 
@@ -68,28 +68,28 @@ impl Automaton {
 pub(super) struct Builder {
     sets: Vec<ByteSet>,
     known: HashMap<ByteSet, u32>,
-    places: Vec<Place>,
+    places: Vec<State>,
     follow: Vec<u32>,
     starts: Vec<u32>,
 }
 
 impl Builder {
     /// Adds one shape of the secret with this index.
-    pub(super) fn add(&mut self, shape: &Shape, secret: usize) {
+    pub(super) fn add(&mut self, encoding: &Encoding, secret: usize) {
         let secret = number(secret);
         let mut entries: Vec<u32> = Vec::new();
-        for (index, unit) in shape.units.iter().enumerate().rev() {
-            let completes = (index + 1 == shape.units.len()).then_some(secret);
+        for (index, unit) in encoding.units.iter().enumerate().rev() {
+            let completes = (index + 1 == encoding.units.len()).then_some(secret);
             let mut next = entries.clone();
             if completes.is_none() {
-                for gap in &shape.gaps {
-                    next.extend(self.chain(gap, &entries, shape.gap_after, None));
+                for gap in &encoding.gaps {
+                    next.extend(self.chain(gap, &entries, encoding.gap_after, None));
                 }
             }
             entries = self.unit(unit, &next, completes);
             match index {
                 0 => self.starts.extend(&entries),
-                _ if index <= shape.late => self.starts.extend(entries.first()),
+                _ if index <= encoding.late => self.starts.extend(entries.first()),
                 _ => {}
             }
         }
@@ -115,7 +115,7 @@ impl Builder {
         for (index, set) in way.iter().enumerate().rev() {
             let begin = number(self.follow.len());
             self.follow.append(&mut then);
-            let place = Place {
+            let place = State {
                 set: self.set(*set),
                 follow: (begin, number(self.follow.len())),
                 after: if index == 0 { after } else { 0 },

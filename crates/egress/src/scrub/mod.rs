@@ -1,13 +1,13 @@
 //! `Scrubber`: replaces secrets in a stream, in every shape that programs commonly give
 //! them, wherever the stream is cut into chunks (NET-20, NET-21).
 //!
-//! What is found, and what is not, is said in [`shapes`]. A scrubber is a net under the
+//! What is found, and what is not, is said in [`encodings`]. A scrubber is a net under the
 //! broker, not a control: a program that holds a secret can always write it in a shape
 //! that no pattern covers. The control is that no program inside holds one.
 
 mod automaton;
+mod encodings;
 mod set;
-mod shapes;
 #[cfg(test)]
 mod tests;
 
@@ -57,9 +57,9 @@ impl Patterns {
                     name: name.to_owned(),
                 });
             }
-            for part in shapes::parts(value) {
-                for shape in shapes::of(part) {
-                    automaton.add(&shape, index);
+            for part in encodings::parts(value) {
+                for encoding in encodings::of(part) {
+                    automaton.add(&encoding, index);
                 }
             }
             names.push(name.to_owned());

@@ -72,9 +72,9 @@ fn wrapped(text: &str, columns: usize, line_end: &str) -> String {
 }
 
 /// The shapes of the key, with something before and after it inside of each.
-fn shapes() -> Vec<(String, String)> {
-    let mut shapes = Vec::new();
-    let mut add = |name: &str, text: String| shapes.push((name.to_owned(), text));
+fn encodings() -> Vec<(String, String)> {
+    let mut encodings = Vec::new();
+    let mut add = |name: &str, text: String| encodings.push((name.to_owned(), text));
     add("verbatim", KEY.to_owned());
     add("hex", hex(KEY.as_bytes()));
     add("HEX", hex(KEY.as_bytes()).to_uppercase());
@@ -133,7 +133,7 @@ fn shapes() -> Vec<(String, String)> {
             }
         }
     }
-    shapes
+    encodings
 }
 
 /// No six bytes of the key, in any plain reading, are left.
@@ -160,7 +160,7 @@ fn assert_gone(name: &str, text: &str, out: &str) {
 
 #[test]
 fn net_20_a_secret_is_replaced_in_every_shape() {
-    for (name, text) in shapes() {
+    for (name, text) in encodings() {
         let line = format!("before it {text} behind it\n");
         let out = scrubbed(&line);
         assert_gone(&name, &line, &out);
@@ -173,7 +173,7 @@ fn net_20_a_secret_is_replaced_in_every_shape() {
 fn net_21_it_does_not_matter_where_a_stream_is_cut() {
     let patterns = patterns();
     let mut random = Random::new(21);
-    for (name, text) in shapes() {
+    for (name, text) in encodings() {
         let line = format!("sk-ant- {text}{KEY}\r\n{text}sk-ant-api03");
         let whole = patterns.scrub(line.as_bytes());
         assert_eq!(pieces(&patterns, line.as_bytes(), || 1), whole, "{name}");

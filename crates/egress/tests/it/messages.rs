@@ -1,14 +1,14 @@
 //! What launcher and gateway say to each other.
 
 use lazaret_egress::{
-    ConfigUpdate, Denied, EntryPoint, Event, GatewayConfig, Policy, Route, Scheme, Secret,
+    BrokerRoute, ConfigUpdate, Denied, EntryPoint, Event, GatewayConfig, Policy, Scheme, Secret,
     SessionLimits, Verdict,
 };
 
 fn order() -> GatewayConfig {
     GatewayConfig {
         policy: Policy::nothing(),
-        routes: vec![Route {
+        routes: vec![BrokerRoute {
             name: "KEY".to_owned(),
             index: 0,
             target: "api.test:443".parse().expect("a target"),

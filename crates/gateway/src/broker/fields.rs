@@ -5,7 +5,7 @@
 //! field that no client of a vendor's sends stays behind, and with an account of its own at
 //! the vendor the workload can take nothing out.
 
-use lazaret_egress::{Route, is_credential};
+use lazaret_egress::{BrokerRoute, is_credential};
 
 /// Fields of HTTP (RFC 9110, 9111, 9530) and of tracing (W3C Trace Context) that say nothing
 /// of who asks.
@@ -73,7 +73,7 @@ const OF_VENDORS: [&str; 19] = [
 const BEGINS: [&str; 3] = ["x-claude-", "x-codex-", "x-stainless-"];
 
 /// Whether a field of the workload's goes on. `name` is in lower case.
-pub(super) fn passes(name: &str, route: &Route) -> bool {
+pub(super) fn passes(name: &str, route: &BrokerRoute) -> bool {
     let is_listed = GENERAL.contains(&name)
         || OF_VENDORS.contains(&name)
         || BEGINS.iter().any(|begin| name.starts_with(begin))

@@ -1,6 +1,6 @@
 //! Writes the heads that the broker sends on.
 
-use lazaret_egress::{HostPort, Patterns, Route, Scheme, is_credential};
+use lazaret_egress::{BrokerRoute, HostPort, Patterns, Scheme, is_credential};
 use zeroize::Zeroizing;
 
 use super::fields::passes;
@@ -11,7 +11,7 @@ use crate::http::{Field, Fields, Framing, RequestHead, ResponseHead};
 const WRITTEN_ANEW: [&str; 4] = ["content-length", "expect", "host", "transfer-encoding"];
 
 /// Writes the request as it goes to the vendor, with the key.
-pub(super) fn request(head: &RequestHead, route: &Route) -> Zeroizing<Vec<u8>> {
+pub(super) fn request(head: &RequestHead, route: &BrokerRoute) -> Zeroizing<Vec<u8>> {
     let key = match route.scheme {
         Scheme::Raw => "",
         Scheme::Bearer => "Bearer ",

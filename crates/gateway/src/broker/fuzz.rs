@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lazaret_egress::{Patterns, Route};
+use lazaret_egress::{BrokerRoute, Patterns};
 
 use super::body_reader::BodyReader;
 use super::forward;
@@ -27,7 +27,7 @@ pub struct Passed {
 }
 
 /// Reads a request as from the workload.
-pub fn request(bytes: &[u8], route: &Route) -> Option<Passed> {
+pub fn request(bytes: &[u8], route: &BrokerRoute) -> Option<Passed> {
     let mut source = Source::new(bytes);
     let head = RequestHead::parse(&source.head(LIMIT, TIME).ok()?, Recipient::Origin).ok()?;
     if own_credential(&head.target, &route.placeholder()).is_some() {

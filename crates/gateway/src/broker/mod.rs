@@ -21,7 +21,7 @@ mod tls;
 
 use std::sync::Arc;
 
-use lazaret_egress::{Patterns, Route, TooShort};
+use lazaret_egress::{BrokerRoute, Patterns, TooShort};
 use rustls::ClientConfig;
 
 pub use tls::TrustError;
@@ -30,7 +30,7 @@ use crate::{Client, Context};
 
 /// One route of the broker.
 pub struct Broker {
-    route: Route,
+    route: BrokerRoute,
     tls: Arc<ClientConfig>,
     patterns: Patterns,
 }
@@ -65,7 +65,7 @@ impl Broker {
     /// # Errors
     /// The key is too short to be scrubbed or can't stand in a header, or there is nothing
     /// to verify a connection by.
-    pub fn new(route: Route, trust: &[String]) -> Result<Self, BrokerError> {
+    pub fn new(route: BrokerRoute, trust: &[String]) -> Result<Self, BrokerError> {
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         let is_name = !route.header.is_empty() && route.header.bytes().all(is_token);
         let value = route.secret.expose();

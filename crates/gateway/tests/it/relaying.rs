@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 
-use lazaret_gateway::{Lead, Relay, RelayError};
+use lazaret_gateway::{Relay, RelayError, RelayRoute};
 
 use crate::world::{DEADLINE, Plan, Server, World, all, connect, head};
 
@@ -12,11 +12,11 @@ use crate::world::{DEADLINE, Plan, Server, World, all, connect, head};
 fn relay(world: &World) -> (Relay, u16) {
     // A port of the kernel's choice may be taken on ::1; then another is.
     loop {
-        let lead = Lead {
+        let route = RelayRoute {
             port: 0,
             socket: world.socket("proxy.sock"),
         };
-        match Relay::start(&[lead]) {
+        match Relay::start(&[route]) {
             Ok(relay) => {
                 let port = relay.addresses()[0].port();
                 return (relay, port);
@@ -86,11 +86,11 @@ fn net_23_without_a_gateway_the_relay_closes() {
 fn a_port_that_is_taken_is_said() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port();
-    let lead = Lead {
+    let route = RelayRoute {
         port,
         socket: "/nowhere".into(),
     };
-    let error = Relay::start(&[lead]).expect_err("taken");
+    let error = Relay::start(&[route]).expect_err("taken");
     assert!(
         error
             .to_string()

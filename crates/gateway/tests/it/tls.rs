@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::sync::{Arc, Mutex};
 
 use lazaret_egress::Port;
-use lazaret_gateway::client_hello::{self as greeting, ClientHello as Greeting};
+use lazaret_gateway::client_hello::{self as hello, ClientHello as Hello};
 
 use crate::world::{Plan, Server, World, all};
 
@@ -24,7 +24,7 @@ fn long(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// A greeting with these extensions, in records of at most `most` bytes.
-fn greeting(extensions: &[u8], most: usize) -> Vec<u8> {
+fn hello(extensions: &[u8], most: usize) -> Vec<u8> {
     let mut body = vec![3, 3];
     body.extend_from_slice(&[7; 32]);
     body.extend_from_slice(&[0]);
@@ -39,32 +39,32 @@ fn greeting(extensions: &[u8], most: usize) -> Vec<u8> {
         .collect()
 }
 
-fn greeting_for(name: &str) -> Vec<u8> {
+fn hello_for(name: &str) -> Vec<u8> {
     // Beside others, as in a real one: groups and Encrypted Client Hello.
     let extensions = [
         &[0, 10, 0, 4, 0, 2, 0, 29][..],
         &names(&[name.as_bytes()]),
         &[0xfe, 0x0d, 0, 3, 0, 1, 2],
     ];
-    greeting(&extensions.concat(), 16384)
+    hello(&extensions.concat(), 16384)
 }
 
 fn read(bytes: &[u8]) -> String {
-    match greeting::read(bytes) {
-        Ok(Greeting::For(name)) => name.to_string(),
-        Ok(Greeting::Incomplete) => "incomplete".to_owned(),
+    match hello::read(bytes) {
+        Ok(Hello::For(name)) => name.to_string(),
+        Ok(Hello::Incomplete) => "incomplete".to_owned(),
         Err(error) => error.to_string(),
     }
 }
 
 #[test]
 fn net_11_a_greeting_is_for_one_name_or_refused() {
-    assert_eq!(read(&greeting_for("UP.test")), "up.test");
-    assert_eq!(read(&greeting(&names(&[b"up.test"]), 3)), "up.test");
+    assert_eq!(read(&hello_for("UP.test")), "up.test");
+    assert_eq!(read(&hello(&names(&[b"up.test"]), 3)), "up.test");
     let table = [
-        ("no name", greeting(&[0, 10, 0, 4, 0, 2, 0, 29], 16384)),
+        ("no name", hello(&[0, 10, 0, 4, 0, 2, 0, 29], 16384)),
         ("no extensions at all", {
-            let mut bytes = greeting(&[], 16384);
+            let mut bytes = hello(&[], 16384);
             bytes.truncate(bytes.len() - 2);
             bytes[4] -= 2;
             bytes[8] -= 2;
@@ -72,24 +72,24 @@ fn net_11_a_greeting_is_for_one_name_or_refused() {
         }),
         (
             "two names",
-            greeting(&names(&[b"up.test", b"evil.test"]), 16384),
+            hello(&names(&[b"up.test", b"evil.test"]), 16384),
         ),
         (
             "the extension twice",
-            greeting(
+            hello(
                 &[names(&[b"up.test"]), names(&[b"evil.test"])].concat(),
                 16384,
             ),
         ),
-        ("an empty list", greeting(&names(&[]), 16384)),
-        ("an empty name", greeting(&names(&[b""]), 16384)),
-        ("an address", greeting_for("127.0.0.1")),
-        ("an IPv6 address", greeting_for("::1")),
-        ("a NUL", greeting_for("up.test\0.evil.test")),
-        ("not ASCII", greeting_for("b\u{fc}cher.test")),
+        ("an empty list", hello(&names(&[]), 16384)),
+        ("an empty name", hello(&names(&[b""]), 16384)),
+        ("an address", hello_for("127.0.0.1")),
+        ("an IPv6 address", hello_for("::1")),
+        ("a NUL", hello_for("up.test\0.evil.test")),
+        ("not ASCII", hello_for("b\u{fc}cher.test")),
         (
             "another type of name",
-            greeting(
+            hello(
                 &[
                     0, 0, 0, 12, 0, 10, 1, 0, 7, b'u', b'p', b'.', b't', b'e', b's', b't',
                 ],
@@ -98,10 +98,10 @@ fn net_11_a_greeting_is_for_one_name_or_refused() {
         ),
         (
             "a length beyond the end",
-            greeting(&[0, 0, 0, 99, 0, 10, 0, 0, 7, b'u'], 16384),
+            hello(&[0, 0, 0, 99, 0, 10, 0, 0, 7, b'u'], 16384),
         ),
         ("a server's greeting", {
-            let mut bytes = greeting_for("up.test");
+            let mut bytes = hello_for("up.test");
             bytes[5] = 2;
             bytes
         }),
@@ -110,7 +110,7 @@ fn net_11_a_greeting_is_for_one_name_or_refused() {
         ("an alert", vec![21, 3, 1, 0, 2, 2, 40]),
         ("HTTP", b"GET / HTTP/1.1\r\n".to_vec()),
         ("something behind it in its record", {
-            let mut bytes = greeting_for("up.test");
+            let mut bytes = hello_for("up.test");
             bytes.push(9);
             bytes[4] += 1;
             bytes
@@ -144,13 +144,9 @@ fn net_11_a_greeting_is_for_one_name_or_refused() {
 
 #[test]
 fn net_11_no_beginning_of_a_greeting_is_anything_else() {
-    for bytes in [greeting_for("up.test"), greeting(&names(&[b"up.test"]), 5)] {
+    for bytes in [hello_for("up.test"), hello(&names(&[b"up.test"]), 5)] {
         for end in 0..bytes.len() {
-            assert_eq!(
-                greeting::read(&bytes[..end]),
-                Ok(Greeting::Incomplete),
-                "{end}"
-            );
+            assert_eq!(hello::read(&bytes[..end]), Ok(Hello::Incomplete), "{end}");
         }
     }
 }
@@ -180,32 +176,32 @@ fn world() -> (Server, Arc<Mutex<Vec<u8>>>, World) {
 #[test]
 fn tls_without_a_proxy_is_led_by_its_name() {
     let (server, bytes, world) = world();
-    let greeting = greeting_for("up.test");
+    let hello = hello_for("up.test");
     let mut stream = world.connect("tls.sock");
     // In two parts, as a network may deliver it.
-    stream.write_all(&greeting[..9]).expect("written");
-    stream.write_all(&greeting[9..]).expect("written");
+    stream.write_all(&hello[..9]).expect("written");
+    stream.write_all(&hello[9..]).expect("written");
     let mut answer = [0; 5];
     stream.read_exact(&mut answer).expect("an answer");
     assert_eq!(&answer, b"hello");
-    assert_eq!(*bytes.lock().expect("bytes"), greeting);
+    assert_eq!(*bytes.lock().expect("bytes"), hello);
     server.wait_for(1);
 }
 
 #[test]
 fn net_11_tls_without_a_name_or_for_another_host_is_denied() {
     let (server, _bytes, world) = world();
-    for (greeting, host, code) in [
-        (greeting_for("other.test"), "other.test", "net.not_listed"),
-        (greeting(&[], 16384), "", "net.no_sni"),
+    for (hello, host, code) in [
+        (hello_for("other.test"), "other.test", "net.not_listed"),
+        (hello(&[], 16384), "", "net.no_sni"),
         (b"GET / HTTP/1.1\r\n\r\n".to_vec(), "", "net.not_tls"),
-        (greeting_for("127.0.0.1"), "", "net.literal"),
+        (hello_for("127.0.0.1"), "", "net.literal"),
     ] {
         let mut stream = world.connect("tls.sock");
-        stream.write_all(&greeting).expect("written");
+        stream.write_all(&hello).expect("written");
         let mut answer = Vec::new();
         let _end = stream.read_to_end(&mut answer);
-        assert_eq!(answer, greeting::UNRECOGNIZED_NAME, "{code}");
+        assert_eq!(answer, hello::UNRECOGNIZED_NAME, "{code}");
         world.event("denial", |event| {
             matches!(event, lazaret_egress::Event::Decision { host: asked, reason: Some(reason), .. }
                 if asked == host && reason.code() == code)
@@ -218,22 +214,22 @@ fn net_11_tls_without_a_name_or_for_another_host_is_denied() {
 fn net_11_a_tunnel_carries_no_greeting_for_another_host() {
     let (server, bytes, world) = world();
     let target = format!("up.test:{}", server.port());
-    for (greeting, code) in [
-        (greeting_for("two.test"), "net.sni_mismatch"),
-        (greeting(&[], 16384), "net.no_sni"),
+    for (hello, code) in [
+        (hello_for("two.test"), "net.sni_mismatch"),
+        (hello(&[], 16384), "net.no_sni"),
         (
-            greeting(&names(&[b"up.test", b"two.test"]), 16384),
+            hello(&names(&[b"up.test", b"two.test"]), 16384),
             "net.not_tls",
         ),
     ] {
         let mut stream = world.tunnel(&target);
         // Byte by byte: no part of it may pass before the whole is known.
-        for byte in greeting {
+        for byte in hello {
             let _written = stream.write_all(&[byte]);
         }
         let mut answer = Vec::new();
         let _end = stream.read_to_end(&mut answer);
-        assert_eq!(answer, greeting::UNRECOGNIZED_NAME, "{code}");
+        assert_eq!(answer, hello::UNRECOGNIZED_NAME, "{code}");
         world.event("denial", |event| {
             matches!(event, lazaret_egress::Event::Decision { reason: Some(reason), .. } if reason.code() == code)
         });
@@ -245,7 +241,7 @@ fn net_11_a_tunnel_carries_no_greeting_for_another_host() {
 fn net_11_a_tunnel_carries_its_own_greeting_and_what_is_no_tls() {
     let (server, bytes, world) = world();
     let target = format!("up.test:{}", server.port());
-    for first in [greeting_for("UP.test"), b"SSH-2.0-x\r\n".to_vec()] {
+    for first in [hello_for("UP.test"), b"SSH-2.0-x\r\n".to_vec()] {
         bytes.lock().expect("bytes").clear();
         let mut stream = world.tunnel(&target);
         stream.write_all(&first).expect("written");
@@ -262,7 +258,7 @@ fn what_comes_with_the_request_for_a_tunnel_is_looked_at_as_well() {
     let mut stream = world.connect("proxy.sock");
     let request = format!("CONNECT up.test:{port} HTTP/1.1\r\n\r\n").into_bytes();
     stream
-        .write_all(&[request, greeting_for("two.test")].concat())
+        .write_all(&[request, hello_for("two.test")].concat())
         .expect("written");
     let answer = all(stream);
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");

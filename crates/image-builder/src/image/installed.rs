@@ -122,20 +122,20 @@ mod tests {
     fn what_was_noted_is_read_and_what_is_gone_is_forgotten() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("state/made");
-        let ledger = InstalledImages { file: &file };
-        assert!(ledger.read().unwrap().is_empty());
+        let installed = InstalledImages { file: &file };
+        assert!(installed.read().unwrap().is_empty());
         let one = Entry::new("sha256:aa", "localhost/lazaret/x:1", "unix:///run/a b.sock");
         let other = Entry::new("bb", "localhost/lazaret/x:2", "unix:///run/other.sock");
         for made in [&one, &other, &one] {
-            ledger.note(made).unwrap();
+            installed.note(made).unwrap();
         }
         let all = BTreeSet::from([one.clone(), other.clone()]);
-        assert_eq!(ledger.read().unwrap(), all);
-        ledger.forget(&other.engine, |_| true).unwrap();
-        assert_eq!(ledger.read().unwrap(), all);
-        ledger.forget(&one.engine, |_| false).unwrap();
-        assert_eq!(ledger.read().unwrap(), BTreeSet::from([other]));
+        assert_eq!(installed.read().unwrap(), all);
+        installed.forget(&other.engine, |_| true).unwrap();
+        assert_eq!(installed.read().unwrap(), all);
+        installed.forget(&one.engine, |_| false).unwrap();
+        assert_eq!(installed.read().unwrap(), BTreeSet::from([other]));
         fs::write(&file, "half a li").unwrap();
-        assert!(ledger.read().unwrap().len() <= 1);
+        assert!(installed.read().unwrap().len() <= 1);
     }
 }

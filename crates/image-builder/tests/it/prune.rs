@@ -11,7 +11,7 @@ use crate::store::{Loading, Store, Yard};
 /// An installation: a state of its own, and the cache of all.
 fn installation<'a>(store: &'a Store, porter: &'a [u8], state: &Path) -> Yard<'a> {
     let mut yard = Yard::new(Arc::new(store.clone()), porter, store.cache());
-    yard.ledger = state.join("images");
+    yard.installed = state.join("images");
     yard
 }
 

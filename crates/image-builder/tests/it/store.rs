@@ -20,7 +20,7 @@ pub(crate) struct Yard<'a> {
     engine: Arc<dyn Engine>,
     porter: &'a [u8],
     cache: &'a Path,
-    pub(crate) ledger: PathBuf,
+    pub(crate) installed: PathBuf,
     pub(crate) catalog: Catalog,
     surroundings: HostEnvironment,
 }
@@ -31,7 +31,7 @@ impl<'a> Yard<'a> {
             engine,
             porter,
             cache,
-            ledger: cache.join("ledger"),
+            installed: cache.join("ledger"),
             catalog: Catalog::embedded().unwrap(),
             surroundings: HostEnvironment::plain(),
         }
@@ -42,7 +42,7 @@ impl<'a> Yard<'a> {
             engine: &self.engine,
             porter: self.porter,
             cache: self.cache,
-            installed: &self.ledger,
+            installed: &self.installed,
             catalog: &self.catalog,
             host: &self.surroundings,
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lazaret_egress::{HostName, HostPort, Port, Route, Scheme, is_credential};
+use lazaret_egress::{BrokerRoute, HostName, HostPort, Port, Scheme, is_credential};
 use lazaret_runtime::EnvName;
 
 use super::raw::{RawScheme, RawSecret};
@@ -60,7 +60,7 @@ pub struct BrokerRule {
 impl SecretRule {
     /// What the command sees in the place of the key.
     pub fn placeholder(&self) -> String {
-        Route::placeholder_of(&self.name)
+        BrokerRoute::placeholder_of(&self.name)
     }
 }
 

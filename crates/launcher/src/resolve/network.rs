@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_egress::{GatewayConfig, Mode, Patterns, Policy, Route, SessionLimits};
+use lazaret_egress::{BrokerRoute, GatewayConfig, Mode, Patterns, Policy, SessionLimits};
 use lazaret_runtime::EnvName;
 
 use crate::environment::Environment;
@@ -76,7 +76,7 @@ pub fn prepare(
             let port = FIRST_BROKER + index;
             variables.insert(name.clone(), format!("http://127.0.0.1:{port}"));
         }
-        routes.push(Route {
+        routes.push(BrokerRoute {
             name: rule.name.clone(),
             index,
             target: rule.broker.target.clone(),

@@ -177,9 +177,9 @@ impl RunRequest {
         app.cancel.check()?;
         let images = image::ensure_both(app, &detected, [&self.profile.image, "porter"])?;
         let [agent, exporter] = images;
-        let cache_hit = remembered_as.map(|greeting| CacheHit {
+        let cache_hit = remembered_as.map(|server_version| CacheHit {
             cache: &cache,
-            greeting,
+            server_version,
         });
         let cx = SessionContext {
             cache_hit,

@@ -29,7 +29,7 @@ const PIECES: usize = 16;
 
 /// How the streams are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(super) enum StreamFormat {
     /// Frames: stdout and stderr are told apart.
     Frames,
     /// A terminal's bytes as they are.
@@ -37,7 +37,7 @@ pub(super) enum Packing {
 }
 
 /// Asks the engine how the process ended; waits until it has.
-pub(super) type Ask = Box<dyn FnOnce() -> Result<i32, EngineError> + Send>;
+pub(super) type ExitQuery = Box<dyn FnOnce() -> Result<i32, EngineError> + Send>;
 
 /// How the streams ended.
 #[derive(Debug, Clone)]
@@ -52,11 +52,11 @@ enum End {
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: Socket,
-    end: Arc<Ending>,
+    end: Arc<ExitCell>,
 }
 
 #[derive(Debug, Default)]
-struct Ending {
+struct ExitCell {
     end: Mutex<Option<End>>,
     changed: Condvar,
 }
@@ -91,15 +91,15 @@ pub(super) struct OutputReader {
 pub(super) fn attach(
     socket: Socket,
     first: Bytes,
-    packing: Packing,
-    ask: Ask,
+    format: StreamFormat,
+    exit_query: ExitQuery,
 ) -> io::Result<Streams> {
     let (to_stdout, stdout) = sync_channel(PIECES);
     let (to_stderr, stderr) = sync_channel(PIECES);
     let source = socket.try_clone()?;
     let writer = socket.try_clone()?;
     let ended = socket.try_clone()?;
-    let end = Arc::new(Ending::default());
+    let end = Arc::new(ExitCell::default());
     let connection = Arc::new(Connection {
         socket,
         end: Arc::clone(&end),
@@ -108,12 +108,12 @@ pub(super) fn attach(
         .name("lazaret-attach".to_owned())
         .spawn(move || {
             let mut source = source_of(first, source);
-            let moved = match packing {
-                Packing::Frames => demultiplex(&mut source, &to_stdout, &to_stderr),
-                Packing::Raw => copy(&mut source, &to_stdout),
+            let moved = match format {
+                StreamFormat::Frames => demultiplex(&mut source, &to_stdout, &to_stderr),
+                StreamFormat::Raw => copy(&mut source, &to_stdout),
             };
             let found = match moved {
-                Ok(()) => match ask() {
+                Ok(()) => match exit_query() {
                     Ok(code) => End::Code(code),
                     Err(error) => End::Lost(error.to_string()),
                 },
@@ -159,7 +159,7 @@ impl Drop for Connection {
     }
 }
 
-impl Ending {
+impl ExitCell {
     fn lock(&self) -> MutexGuard<'_, Option<End>> {
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -296,7 +296,7 @@ mod tests {
         let streams = attach(
             socket,
             frame(1, b"a").into(),
-            Packing::Frames,
+            StreamFormat::Frames,
             Box::new(|| Ok(7)),
         )
         .unwrap();
@@ -311,7 +311,13 @@ mod tests {
     #[test]
     fn flt_06_a_writer_does_not_wait_for_a_process_that_has_ended() {
         let (socket, far) = pair();
-        let streams = attach(socket, Bytes::new(), Packing::Frames, Box::new(|| Ok(1))).unwrap();
+        let streams = attach(
+            socket,
+            Bytes::new(),
+            StreamFormat::Frames,
+            Box::new(|| Ok(1)),
+        )
+        .unwrap();
         // As Docker does it: its output ends, its input is neither read nor closed.
         far.shutdown(Shutdown::Write).unwrap();
         let mut stdin = streams.stdin;
@@ -332,7 +338,13 @@ mod tests {
         far.write_all(&frame(2, b"no space")).unwrap();
         // With input that is still unread this is a reset, as Podman makes it.
         drop(far);
-        let streams = attach(socket, Bytes::new(), Packing::Frames, Box::new(|| Ok(5))).unwrap();
+        let streams = attach(
+            socket,
+            Bytes::new(),
+            StreamFormat::Frames,
+            Box::new(|| Ok(5)),
+        )
+        .unwrap();
         assert_eq!(read_all(streams.stderr), (b"no space".to_vec(), None));
         assert_eq!(streams.connection.wait("wait").unwrap(), 5);
     }
@@ -341,13 +353,13 @@ mod tests {
     fn a_broken_connection_is_an_error_for_every_reader() {
         // Between frames: the engine is asked, and is gone.
         let (socket, mut far) = pair();
-        let ask: Ask = Box::new(|| {
+        let exit_query: ExitQuery = Box::new(|| {
             Err(EngineError::Lost {
                 verb: "inspect exec",
                 message: "gone".to_owned(),
             })
         });
-        let streams = attach(socket, Bytes::new(), Packing::Frames, ask).unwrap();
+        let streams = attach(socket, Bytes::new(), StreamFormat::Frames, exit_query).unwrap();
         far.write_all(&frame(1, b"part")).unwrap();
         drop(far);
         let gone = Some("inspect exec: lost the engine: gone".to_owned());
@@ -357,7 +369,13 @@ mod tests {
 
         // Inside one: no poll is needed.
         let (socket, mut far) = pair();
-        let streams = attach(socket, Bytes::new(), Packing::Frames, Box::new(|| Ok(0))).unwrap();
+        let streams = attach(
+            socket,
+            Bytes::new(),
+            StreamFormat::Frames,
+            Box::new(|| Ok(0)),
+        )
+        .unwrap();
         far.write_all(&frame(1, b"whole")[..10]).unwrap();
         drop(far);
         let (_, error) = read_all(streams.stdout);
@@ -371,7 +389,7 @@ mod tests {
     fn a_terminals_bytes_are_never_taken_for_a_header() {
         let (socket, mut far) = pair();
         let bytes = b"\x01\x00\x00\x00\xff\xff\xff\xffnot a frame";
-        let streams = attach(socket, Bytes::new(), Packing::Raw, Box::new(|| Ok(0))).unwrap();
+        let streams = attach(socket, Bytes::new(), StreamFormat::Raw, Box::new(|| Ok(0))).unwrap();
         far.write_all(bytes).unwrap();
         drop(far);
         assert_eq!(read_all(streams.stdout), (bytes.to_vec(), None));
@@ -381,8 +399,13 @@ mod tests {
     #[test]
     fn dropping_stdin_is_half_a_close() {
         let (socket, mut far) = pair();
-        let mut streams =
-            attach(socket, Bytes::new(), Packing::Frames, Box::new(|| Ok(0))).unwrap();
+        let mut streams = attach(
+            socket,
+            Bytes::new(),
+            StreamFormat::Frames,
+            Box::new(|| Ok(0)),
+        )
+        .unwrap();
         streams.stdin.write_all(b"in").unwrap();
         drop(streams.stdin);
         let mut input = Vec::new();
@@ -396,7 +419,13 @@ mod tests {
     #[test]
     fn a_slow_reader_stops_the_sender() {
         let (socket, mut far) = pair();
-        let streams = attach(socket, Bytes::new(), Packing::Frames, Box::new(|| Ok(0))).unwrap();
+        let streams = attach(
+            socket,
+            Bytes::new(),
+            StreamFormat::Frames,
+            Box::new(|| Ok(0)),
+        )
+        .unwrap();
         far.set_write_timeout(Some(std::time::Duration::from_millis(200)))
             .unwrap();
         let piece = frame(1, &[b'x'; CHUNK]);
@@ -411,7 +440,7 @@ mod tests {
     #[test]
     fn dropping_everything_closes_the_socket() {
         let (socket, mut far) = pair();
-        drop(attach(socket, Bytes::new(), Packing::Raw, Box::new(|| Ok(0))).unwrap());
+        drop(attach(socket, Bytes::new(), StreamFormat::Raw, Box::new(|| Ok(0))).unwrap());
         assert_eq!(far.read(&mut [0; 1]).unwrap(), 0);
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 
 use super::objects::InitProcess;
 use super::wire::{Wire, WireError, within};
-use super::{ANSWER_LIMIT, LOAD_LIMIT, PROBE_LIMIT, REMOVAL_LIMIT, answer, objects, probe};
+use super::{ANSWER_LIMIT, LOAD_LIMIT, PROBE_LIMIT, REMOVAL_LIMIT, errors, objects, probe};
 use crate::{
     ContainerInfo, ContainerState, Endpoint, EngineError, EngineKind, HardenedSpec, ImageInfo,
 };
@@ -28,16 +28,16 @@ const LOADED_TRIES: u32 = 5;
 pub(super) struct Inner {
     pub(super) wire: Arc<Wire>,
     pub(super) docker: Docker,
-    spoken: OnceCell<Spoken>,
+    negotiated: OnceCell<Negotiated>,
     pub(super) runtime: Runtime,
     /// What containers ran when they were looked up, by name.
     running: Mutex<BTreeMap<String, InitProcess>>,
     /// What must live as long as the engine, such as a service of ours.
-    keeper: Option<Box<dyn Keeper>>,
+    service_guard: Option<Box<dyn ServiceGuard>>,
 }
 
 /// What was found out when the version was negotiated.
-pub(super) struct Spoken {
+pub(super) struct Negotiated {
     pub(super) version: probe::Version,
     pub(super) api: String,
 }
@@ -52,7 +52,7 @@ pub(super) fn newest_api() -> (u32, u32) {
 }
 
 /// Something that an engine needs while it is used.
-pub(crate) trait Keeper: Send + Sync + fmt::Debug {
+pub(crate) trait ServiceGuard: Send + Sync + fmt::Debug {
     /// Makes sure that it is there. Called before each request.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ pub(crate) trait Keeper: Send + Sync + fmt::Debug {
 /// Keeps the cause of a failed connection on its way through bollard.
 fn for_bollard(error: WireError) -> bollard::errors::Error {
     let err = match error {
-        WireError::Connect(source) => io::Error::new(source.kind(), answer::NoConnection(source)),
+        WireError::Connect(source) => io::Error::new(source.kind(), errors::NoConnection(source)),
         WireError::Http(message) | WireError::Nonsense(message) => io::Error::other(message),
         WireError::Refused { status, message } => {
             return bollard::errors::Error::DockerResponseServerError {
@@ -77,7 +77,7 @@ fn for_bollard(error: WireError) -> bollard::errors::Error {
 
 /// What a call is about, for its errors.
 #[derive(Clone, Copy)]
-pub(super) struct Subject<'a> {
+pub(super) struct CallContext<'a> {
     pub(super) verb: &'static str,
     pub(super) what: &'static str,
     pub(super) name: &'a str,
@@ -88,7 +88,7 @@ impl Inner {
     /// When the process can't start a thread.
     pub(super) fn new(
         endpoint: Endpoint,
-        keeper: Option<Box<dyn Keeper>>,
+        service_guard: Option<Box<dyn ServiceGuard>>,
     ) -> Result<Self, EngineError> {
         let failed = |message: String| EngineError::Lost {
             verb: "prepare",
@@ -115,10 +115,10 @@ impl Inner {
         Ok(Self {
             wire,
             docker,
-            spoken: OnceCell::new(),
+            negotiated: OnceCell::new(),
             runtime,
             running: Mutex::default(),
-            keeper,
+            service_guard,
         })
     }
 
@@ -132,10 +132,10 @@ impl Inner {
         limit: Duration,
         work: impl Future<Output = Result<T, EngineError>>,
     ) -> Result<T, EngineError> {
-        if let Some(keeper) = &self.keeper {
-            keeper
+        if let Some(service_guard) = &self.service_guard {
+            service_guard
                 .ensure()
-                .map_err(|source| answer::unreachable(self.endpoint(), source))?;
+                .map_err(|source| errors::unreachable(self.endpoint(), source))?;
         }
         self.runtime.block_on(within(limit, self.endpoint(), async {
             self.negotiated().await?;
@@ -143,8 +143,8 @@ impl Inner {
         }))
     }
 
-    pub(super) async fn negotiated(&self) -> Result<&Spoken, EngineError> {
-        self.spoken
+    pub(super) async fn negotiated(&self) -> Result<&Negotiated, EngineError> {
+        self.negotiated
             .get_or_try_init(async || {
                 let about = |error: WireError, path| {
                     error.about("negotiate", "path", path, self.endpoint())
@@ -172,7 +172,7 @@ impl Inner {
                 };
                 let api = version.negotiate(newest_api(), self.endpoint())?;
                 self.wire.speak(&api);
-                Ok(Spoken { version, api })
+                Ok(Negotiated { version, api })
             })
             .await
     }
@@ -181,25 +181,25 @@ impl Inner {
     pub(super) fn bollard<T>(
         &self,
         limit: Duration,
-        subject: Subject<'_>,
+        call: CallContext<'_>,
         work: impl Future<Output = Result<T, bollard::errors::Error>>,
     ) -> Result<T, EngineError> {
         self.call(limit, async {
-            work.await.map_err(|error| self.sort(subject, error))
+            work.await.map_err(|error| self.sort(call, error))
         })
     }
 
-    pub(super) fn sort(&self, subject: Subject<'_>, error: bollard::errors::Error) -> EngineError {
-        let Subject { verb, what, name } = subject;
-        answer::bollard(verb, what, name, self.endpoint(), error)
+    pub(super) fn sort(&self, call: CallContext<'_>, error: bollard::errors::Error) -> EngineError {
+        let CallContext { verb, what, name } = call;
+        errors::bollard(verb, what, name, self.endpoint(), error)
     }
 
     pub(super) async fn get<T: serde::de::DeserializeOwned>(
         &self,
-        subject: Subject<'_>,
+        call: CallContext<'_>,
         path: &str,
     ) -> Result<T, EngineError> {
-        let Subject { verb, what, name } = subject;
+        let CallContext { verb, what, name } = call;
         self.wire
             .get(path)
             .await
@@ -210,11 +210,11 @@ impl Inner {
     /// ("locating image with ID …: image not known"): that passes.
     pub(super) async fn get_of_images<T: serde::de::DeserializeOwned>(
         &self,
-        subject: Subject<'_>,
+        call: CallContext<'_>,
         path: &str,
     ) -> Result<T, EngineError> {
         for _ in 0..IMAGE_TRIES {
-            match self.get(subject, path).await {
+            match self.get(call, path).await {
                 Err(EngineError::Refused { message, .. })
                     if message.contains("image not known") =>
                 {
@@ -223,7 +223,7 @@ impl Inner {
                 told => return told,
             }
         }
-        self.get(subject, path).await
+        self.get(call, path).await
     }
 
     pub(super) async fn kind(&self) -> Result<EngineKind, EngineError> {
@@ -234,13 +234,13 @@ impl Inner {
         &self,
         name: &str,
     ) -> Result<Option<ContainerInfo>, EngineError> {
-        let subject = Subject {
+        let call = CallContext {
             verb: "inspect container",
             what: "container",
             name,
         };
         let path = format!("/containers/{name}/json");
-        match self.get::<objects::Container>(subject, &path).await {
+        match self.get::<objects::Container>(call, &path).await {
             Ok(container) => {
                 let first = container.first_process();
                 let info = container.into_info()?;
@@ -263,13 +263,13 @@ impl Inner {
     }
 
     pub(super) async fn look_up_image(&self, name: &str) -> Result<Option<ImageInfo>, EngineError> {
-        let subject = Subject {
+        let call = CallContext {
             verb: "inspect image",
             what: "image",
             name,
         };
         let path = format!("/images/{name}/json");
-        match self.get_of_images::<objects::Image>(subject, &path).await {
+        match self.get_of_images::<objects::Image>(call, &path).await {
             Ok(image) => Ok(Some(image.into_info())),
             Err(EngineError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -326,13 +326,13 @@ impl Inner {
     /// a label by which it could be found again.
     pub(super) async fn check_volumes(&self, spec: &HardenedSpec) -> Result<(), EngineError> {
         for mount in &spec.spec().volumes {
-            let subject = Subject {
+            let call = CallContext {
                 verb: "inspect volume",
                 what: "volume",
                 name: mount.volume.as_str(),
             };
             let path = format!("/volumes/{}", mount.volume);
-            let _there: objects::Volume = self.get(subject, &path).await?;
+            let _there: objects::Volume = self.get(call, &path).await?;
         }
         Ok(())
     }

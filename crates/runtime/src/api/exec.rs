@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use bollard::query_parameters::ResizeExecOptionsBuilder;
 
-use super::attach::{Connection, Packing, attach};
-use super::client::{Inner, Subject};
+use super::attach::{Connection, StreamFormat, attach};
+use super::client::{CallContext, Inner};
 use super::wire::WireError;
 use super::{CALL_LIMIT, objects};
 use crate::{
@@ -15,14 +15,14 @@ use crate::{
 
 /// How long a process may go on after its streams have ended, before that counts as a
 /// lost connection. A shell that closes its own output is rare; a hang would be worse.
-const AFTERLIFE: Duration = Duration::from_secs(10);
+const EXIT_GRACE: Duration = Duration::from_secs(10);
 
 pub(super) fn start(
     inner: &Arc<Inner>,
     name: &ContainerName,
     spec: &ExecSpec,
 ) -> Result<Process, EngineError> {
-    let subject = Subject {
+    let call = CallContext {
         verb: "exec",
         what: "container",
         name: name.as_str(),
@@ -54,16 +54,16 @@ pub(super) fn start(
         Ok((created.id, socket, first))
     })?;
 
-    let packing = match spec.terminal {
-        Terminal::None => Packing::Frames,
-        Terminal::Allocated(_) => Packing::Raw,
+    let format = match spec.terminal {
+        Terminal::None => StreamFormat::Frames,
+        Terminal::Allocated(_) => StreamFormat::Raw,
     };
     let ask = {
         let (inner, id) = (Arc::clone(inner), id.clone());
         Box::new(move || exit_code(&inner, &id))
     };
-    let streams = attach(socket, first, packing, ask).map_err(|source| EngineError::Stream {
-        verb: subject.verb,
+    let streams = attach(socket, first, format, ask).map_err(|source| EngineError::Stream {
+        verb: call.verb,
         source,
     })?;
     let control = Control {
@@ -88,26 +88,26 @@ pub(super) fn start(
 
 /// Waits until the engine records the end of a process whose streams have ended.
 fn exit_code(inner: &Inner, id: &str) -> Result<i32, EngineError> {
-    let subject = Subject {
+    let call = CallContext {
         verb: "inspect exec",
         what: "exec",
         name: id,
     };
-    let deadline = Instant::now() + AFTERLIFE;
+    let deadline = Instant::now() + EXIT_GRACE;
     let mut pause = Duration::from_millis(1);
     loop {
         let path = format!("/exec/{id}/json");
-        let exec: objects::Exec = inner.call(CALL_LIMIT, inner.get(subject, &path))?;
+        let exec: objects::Exec = inner.call(CALL_LIMIT, inner.get(call, &path))?;
         match exec.exit_code {
             Some(code) if !exec.running => {
                 return i32::try_from(code).map_err(|_| EngineError::Lost {
-                    verb: subject.verb,
+                    verb: call.verb,
                     message: format!("{code} is no exit code"),
                 });
             }
             _ if Instant::now() > deadline => {
                 return Err(EngineError::Lost {
-                    verb: subject.verb,
+                    verb: call.verb,
                     message: "the streams ended, but the process goes on".to_owned(),
                 });
             }
@@ -129,7 +129,7 @@ impl ProcessControl for Control {
     }
 
     fn resize(&self, size: TerminalSize) -> Result<(), EngineError> {
-        let subject = Subject {
+        let call = CallContext {
             verb: "resize terminal",
             what: "exec",
             name: &self.id,
@@ -140,6 +140,6 @@ impl ProcessControl for Control {
             .build();
         let docker = &self.inner.docker;
         self.inner
-            .bollard(CALL_LIMIT, subject, docker.resize_exec(&self.id, options))
+            .bollard(CALL_LIMIT, call, docker.resize_exec(&self.id, options))
     }
 }

@@ -5,14 +5,14 @@ use std::io::Write;
 use bollard::query_parameters::{CreateImageOptionsBuilder, TagImageOptionsBuilder};
 use futures_util::StreamExt as _;
 
-use super::client::{Inner, Subject, label_filter};
+use super::client::{CallContext, Inner, label_filter};
 use super::{CALL_LIMIT, LOAD_LIMIT, objects};
 use crate::{EngineError, ImageRef};
 
 /// `POST /images/create`: the engine reports progress until it has the image.
 pub(super) fn pull(inner: &Inner, image: &ImageRef) -> Result<(), EngineError> {
     const VERB: &str = "pull image";
-    let subject = Subject {
+    let call = CallContext {
         verb: VERB,
         what: "image",
         name: image.as_str(),
@@ -22,8 +22,8 @@ pub(super) fn pull(inner: &Inner, image: &ImageRef) -> Result<(), EngineError> {
         .build();
     inner.call(LOAD_LIMIT, async {
         let mut answers = inner.docker.create_image(Some(options), None, None);
-        while let Some(answer) = answers.next().await {
-            let progress = answer.map_err(|error| inner.sort(subject, error))?;
+        while let Some(errors) = answers.next().await {
+            let progress = errors.map_err(|error| inner.sort(call, error))?;
             // A failure in the middle arrives under status 200.
             if let Some(detail) = progress.error_detail {
                 return Err(EngineError::Refused {
@@ -42,18 +42,18 @@ pub(super) async fn list(
     inner: &Inner,
     label_key: &str,
 ) -> Result<Vec<objects::Listed>, EngineError> {
-    let subject = Subject {
+    let call = CallContext {
         verb: "list images",
         what: "path",
         name: "/images/json",
     };
     let path = format!("/images/json?filters={}", label_filter(label_key));
-    inner.get_of_images(subject, &path).await
+    inner.get_of_images(call, &path).await
 }
 
 /// `POST /images/NAME/tag`: `tag` is `name:tag`.
 pub(super) fn tag(inner: &Inner, image: &ImageRef, tag: &ImageRef) -> Result<(), EngineError> {
-    let subject = Subject {
+    let call = CallContext {
         verb: "tag image",
         what: "image",
         name: image.as_str(),
@@ -69,7 +69,7 @@ pub(super) fn tag(inner: &Inner, image: &ImageRef, tag: &ImageRef) -> Result<(),
     let docker = &inner.docker;
     inner.bollard(
         CALL_LIMIT,
-        subject,
+        call,
         docker.tag_image(image.as_str(), Some(options)),
     )
 }
@@ -81,7 +81,7 @@ pub(super) fn save(
     archive: &mut (dyn Write + Send),
 ) -> Result<(), EngineError> {
     const VERB: &str = "save image";
-    let subject = Subject {
+    let call = CallContext {
         verb: VERB,
         what: "image",
         name: image.as_str(),
@@ -89,7 +89,7 @@ pub(super) fn save(
     inner.call(LOAD_LIMIT, async {
         let mut chunks = inner.docker.export_image(image.as_str());
         while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|error| inner.sort(subject, error))?;
+            let chunk = chunk.map_err(|error| inner.sort(call, error))?;
             // Blocks this call's own thread only.
             archive
                 .write_all(&chunk)

@@ -5,9 +5,10 @@
 //! that a strict model refuses (a container may be `stopped`). A private runtime with one
 //! worker carries all of it; every call blocks its own thread only.
 
-mod answer;
 mod attach;
 mod client;
+mod create_lock;
+mod errors;
 mod exec;
 mod frames;
 mod images;
@@ -16,7 +17,6 @@ mod objects;
 mod probe;
 mod seccomp_file;
 mod stream;
-mod turn;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -32,15 +32,15 @@ use bollard::query_parameters::{
 };
 use futures_util::StreamExt as _;
 
-pub(crate) use self::client::Keeper;
-use self::client::{Inner, Subject, label_filter, newest_api, nonce};
+pub(crate) use self::client::ServiceGuard;
+use self::client::{CallContext, Inner, label_filter, newest_api, nonce};
+use self::create_lock::CreateLock;
 use self::lower::SeccompRef;
 use self::objects::InitProcess;
 use self::seccomp_file::SeccompFile;
-use self::turn::Turn;
 use crate::{
     ContainerInfo, ContainerName, Endpoint, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
-    Greeting, HardenedSpec, ImageInfo, ImageRef, InitChannel, Process, VolumeInfo, VolumeName,
+    HardenedSpec, ImageInfo, ImageRef, InitChannel, Process, ServerVersion, VolumeInfo, VolumeName,
 };
 
 /// The limit of the first answer, for which an engine does no work (docs/design/threats.md FLT-19).
@@ -87,10 +87,10 @@ impl ApiEngine {
     /// Also keeps something alive that the engine needs.
     pub(crate) fn with_keeper(
         endpoint: Endpoint,
-        keeper: Option<Box<dyn Keeper>>,
+        service_guard: Option<Box<dyn ServiceGuard>>,
     ) -> Result<Self, EngineError> {
         Ok(Self {
-            inner: Arc::new(Inner::new(endpoint, keeper)?),
+            inner: Arc::new(Inner::new(endpoint, service_guard)?),
         })
     }
 }
@@ -99,8 +99,8 @@ impl Engine for ApiEngine {
     fn probe(&self) -> Result<EngineInfo, EngineError> {
         let inner = &self.inner;
         inner.call(PROBE_LIMIT, async {
-            let spoken = inner.negotiated().await?;
-            let subject = Subject {
+            let negotiated = inner.negotiated().await?;
+            let call = CallContext {
                 verb: "probe",
                 what: "path",
                 name: "/info",
@@ -108,29 +108,29 @@ impl Engine for ApiEngine {
             let endpoint = inner.endpoint();
             // Podman asks its helper programs for their versions in each answer, which may
             // take a second on a loaded machine: one of the two answers must do.
-            if spoken.version.kind() == EngineKind::Podman {
-                let podman = inner.get(subject, "/v4.0.0/libpod/info").await?;
-                let (version, info) = (&spoken.version, probe::Info::default());
-                let (api, podman) = (&spoken.api, Some(&podman));
+            if negotiated.version.kind() == EngineKind::Podman {
+                let podman = inner.get(call, "/v4.0.0/libpod/info").await?;
+                let (version, info) = (&negotiated.version, probe::Info::default());
+                let (api, podman) = (&negotiated.api, Some(&podman));
                 return Ok(probe::engine_info(endpoint, api, version, &info, podman));
             }
-            let info = inner.get(subject, "/info").await?;
+            let info = inner.get(call, "/info").await?;
             let name = "/version";
-            let version: probe::Version = inner.get(Subject { name, ..subject }, name).await?;
+            let version: probe::Version = inner.get(CallContext { name, ..call }, name).await?;
             // The head of an answer does not say what the engine speaks no longer.
             let api = version.negotiate(newest_api(), endpoint)?;
             Ok(probe::engine_info(endpoint, &api, &version, &info, None))
         })
     }
 
-    fn greet(&self) -> Result<Option<Greeting>, EngineError> {
+    fn server_version(&self) -> Result<Option<ServerVersion>, EngineError> {
         let inner = &self.inner;
         inner.call(PROBE_LIMIT, async {
-            let spoken = inner.negotiated().await?;
-            Ok(Some(Greeting {
+            let negotiated = inner.negotiated().await?;
+            Ok(Some(ServerVersion {
                 endpoint: inner.endpoint().to_string(),
-                version: spoken.version.number().to_owned(),
-                api_version: spoken.api.clone(),
+                version: negotiated.version.number().to_owned(),
+                api_version: negotiated.api.clone(),
             }))
         })
     }
@@ -146,8 +146,8 @@ impl Engine for ApiEngine {
         let upload = inner.runtime.spawn(async move {
             let mut answers = docker.import_image_stream(options, body, None);
             let mut said = Vec::new();
-            while let Some(answer) = answers.next().await {
-                said.push(answer?);
+            while let Some(errors) = answers.next().await {
+                said.push(errors?);
             }
             Ok(said)
         });
@@ -163,12 +163,12 @@ impl Engine for ApiEngine {
         });
         // The cause is the reader's, whatever the engine made of a broken upload.
         read.map_err(|source| EngineError::Stream { verb: VERB, source })?;
-        let subject = Subject {
+        let call = CallContext {
             verb: VERB,
             what: "image",
             name: "in the archive",
         };
-        let said = answered?.map_err(|error| inner.sort(subject, error))?;
+        let said = answered?.map_err(|error| inner.sort(call, error))?;
         let name = objects::loaded_image(said.iter().filter_map(|said| said.stream.as_deref()))?;
         inner.call(CALL_LIMIT, async {
             match inner.look_up_loaded(&name).await? {
@@ -219,7 +219,7 @@ impl Engine for ApiEngine {
     }
 
     fn remove_image(&self, image: &ImageRef) -> Result<(), EngineError> {
-        let subject = Subject {
+        let call = CallContext {
             verb: "remove image",
             what: "image",
             name: image.as_str(),
@@ -227,7 +227,7 @@ impl Engine for ApiEngine {
         let options = RemoveImageOptionsBuilder::default().build();
         let docker = &self.inner.docker;
         self.inner
-            .bollard(CALL_LIMIT, subject, async {
+            .bollard(CALL_LIMIT, call, async {
                 docker
                     .remove_image(image.as_str(), Some(options), None)
                     .await
@@ -241,7 +241,7 @@ impl Engine for ApiEngine {
         labels: &BTreeMap<String, String>,
     ) -> Result<(), EngineError> {
         let inner = &self.inner;
-        let subject = Subject {
+        let call = CallContext {
             verb: "create volume",
             what: "volume",
             name: name.as_str(),
@@ -255,7 +255,7 @@ impl Engine for ApiEngine {
         };
         inner.call(CALL_LIMIT, async {
             match inner
-                .get::<objects::Volume>(subject, &format!("/volumes/{name}"))
+                .get::<objects::Volume>(call, &format!("/volumes/{name}"))
                 .await
             {
                 Ok(_) => return Err(taken()),
@@ -268,9 +268,7 @@ impl Engine for ApiEngine {
                 .wire
                 .post("/volumes/create", &body)
                 .await
-                .map_err(|error| {
-                    error.about(subject.verb, subject.what, subject.name, inner.endpoint())
-                })?;
+                .map_err(|error| error.about(call.verb, call.what, call.name, inner.endpoint()))?;
             // Someone else's, created between the two requests, has another nonce or none.
             match created.label(NONCE_LABEL) == Some(&nonce) {
                 true => Ok(()),
@@ -280,7 +278,7 @@ impl Engine for ApiEngine {
     }
 
     fn remove_volume(&self, name: &VolumeName) -> Result<(), EngineError> {
-        let subject = Subject {
+        let call = CallContext {
             verb: "remove volume",
             what: "volume",
             name: name.as_str(),
@@ -288,21 +286,21 @@ impl Engine for ApiEngine {
         let docker = &self.inner.docker;
         self.inner.bollard(
             CALL_LIMIT,
-            subject,
+            call,
             docker.remove_volume(name.as_str(), None::<RemoveVolumeOptions>),
         )
     }
 
     fn volumes(&self, label_key: &str) -> Result<Vec<VolumeInfo>, EngineError> {
         let inner = &self.inner;
-        let subject = Subject {
+        let call = CallContext {
             verb: "list volumes",
             what: "path",
             name: "/volumes",
         };
         inner.call(CALL_LIMIT, async {
             let path = format!("/volumes?filters={}", label_filter(label_key));
-            let listed: objects::Volumes = inner.get(subject, &path).await?;
+            let listed: objects::Volumes = inner.get(call, &path).await?;
             let mut volumes = listed.into_infos()?;
             volumes.retain(|volume| volume.labels.contains_key(label_key));
             Ok(volumes)
@@ -311,14 +309,14 @@ impl Engine for ApiEngine {
 
     fn create_container(&self, spec: &HardenedSpec) -> Result<(), EngineError> {
         let inner = &self.inner;
-        let subject = Subject {
+        let call = CallContext {
             verb: "create container",
             what: "container",
             name: spec.spec().name.as_str(),
         };
         let turn = match (inner.endpoint(), spec.engine().kind) {
             (Endpoint::Unix(socket), EngineKind::Podman) if spec.engine().rootless => {
-                Turn::take(socket)
+                CreateLock::take(socket)
             }
             _ => None,
         };
@@ -330,7 +328,7 @@ impl Engine for ApiEngine {
                 EngineKind::Podman => {
                     let Endpoint::Unix(socket) = inner.endpoint() else {
                         return Err(EngineError::Unsupported {
-                            verb: subject.verb,
+                            verb: call.verb,
                             reason: "Podman over TCP can't be given a seccomp profile",
                         });
                     };
@@ -347,7 +345,7 @@ impl Engine for ApiEngine {
             let (options, body) = lower::create(spec, &seccomp);
             let created = inner.docker.create_container(Some(options), body).await;
             drop(file);
-            match created.map_err(|error| inner.sort(subject, error)) {
+            match created.map_err(|error| inner.sort(call, error)) {
                 Ok(_) => Ok(()),
                 // The image was there a moment ago.
                 Err(EngineError::NotFound { .. }) => Err(EngineError::NotFound {
@@ -362,17 +360,17 @@ impl Engine for ApiEngine {
     }
 
     fn start_container(&self, name: &ContainerName) -> Result<(), EngineError> {
-        let subject = container("start container", name);
+        let call = container("start container", name);
         let docker = &self.inner.docker;
         self.inner.bollard(
             CALL_LIMIT,
-            subject,
+            call,
             docker.start_container(name.as_str(), None::<StartContainerOptions>),
         )
     }
 
     fn stop_container(&self, name: &ContainerName, grace: Duration) -> Result<(), EngineError> {
-        let subject = container("stop container", name);
+        let call = container("stop container", name);
         let seconds = grace.as_secs() + u64::from(grace.subsec_nanos() > 0);
         let options = StopContainerOptionsBuilder::default()
             .t(i32::try_from(seconds).unwrap_or(i32::MAX))
@@ -380,36 +378,36 @@ impl Engine for ApiEngine {
         let docker = &self.inner.docker;
         self.inner.bollard(
             CALL_LIMIT + grace,
-            subject,
+            call,
             docker.stop_container(name.as_str(), Some(options)),
         )
     }
 
     fn signal_container(&self, name: &ContainerName, signal: i32) -> Result<(), EngineError> {
-        let subject = container("signal container", name);
+        let call = container("signal container", name);
         let options = KillContainerOptionsBuilder::default()
             .signal(&signal.to_string())
             .build();
         let docker = &self.inner.docker;
         self.inner.bollard(
             CALL_LIMIT,
-            subject,
+            call,
             docker.kill_container(name.as_str(), Some(options)),
         )
     }
 
     fn pause_container(&self, name: &ContainerName) -> Result<(), EngineError> {
-        let subject = container("pause container", name);
+        let call = container("pause container", name);
         let docker = &self.inner.docker;
         self.inner
-            .bollard(CALL_LIMIT, subject, docker.pause_container(name.as_str()))
+            .bollard(CALL_LIMIT, call, docker.pause_container(name.as_str()))
     }
 
     fn unpause_container(&self, name: &ContainerName) -> Result<(), EngineError> {
-        let subject = container("unpause container", name);
+        let call = container("unpause container", name);
         let docker = &self.inner.docker;
         self.inner
-            .bollard(CALL_LIMIT, subject, docker.unpause_container(name.as_str()))
+            .bollard(CALL_LIMIT, call, docker.unpause_container(name.as_str()))
     }
 
     fn container(&self, name: &ContainerName) -> Result<Option<ContainerInfo>, EngineError> {
@@ -419,7 +417,7 @@ impl Engine for ApiEngine {
 
     fn containers(&self, label_key: &str) -> Result<Vec<ContainerInfo>, EngineError> {
         let inner = &self.inner;
-        let subject = Subject {
+        let call = CallContext {
             verb: "list containers",
             what: "path",
             name: "/containers/json",
@@ -429,7 +427,7 @@ impl Engine for ApiEngine {
                 "/containers/json?all=true&filters={}",
                 label_filter(label_key)
             );
-            let listed: Vec<objects::Listed> = inner.get(subject, &path).await?;
+            let listed: Vec<objects::Listed> = inner.get(call, &path).await?;
             let mut containers = Vec::new();
             for container in listed {
                 containers.extend(inner.look_up_container(&container.id).await?);
@@ -442,7 +440,7 @@ impl Engine for ApiEngine {
 
     fn remove_container(&self, name: &ContainerName) -> Result<(), EngineError> {
         let inner = &self.inner;
-        let subject = container("remove container", name);
+        let call = container("remove container", name);
         let name = name.as_str();
         inner.call(CALL_LIMIT, async {
             // Podman's forced removal first waits for SIGTERM to work, as long as the
@@ -467,7 +465,7 @@ impl Engine for ApiEngine {
                 .v(true)
                 .build();
             let removed = inner.docker.remove_container(name, Some(options)).await;
-            match removed.map_err(|error| inner.sort(subject, error)) {
+            match removed.map_err(|error| inner.sort(call, error)) {
                 Ok(()) | Err(EngineError::NotFound { .. }) => Ok(()),
                 Err(EngineError::Refused { status: 409, .. }) => inner.gone(name).await,
                 Err(error) => Err(error),
@@ -489,15 +487,15 @@ impl Engine for ApiEngine {
         if let Some(channel) = inner.ran(name.as_str()).and_then(channel) {
             return Some(channel);
         }
-        let subject = container("inspect container", name);
+        let call = container("inspect container", name);
         let path = format!("/containers/{name}/json");
-        let found = inner.call(CALL_LIMIT, inner.get::<objects::Container>(subject, &path));
+        let found = inner.call(CALL_LIMIT, inner.get::<objects::Container>(call, &path));
         channel(found.ok()?.first_process())
     }
 }
 
-fn container<'a>(verb: &'static str, name: &'a ContainerName) -> Subject<'a> {
-    Subject {
+fn container<'a>(verb: &'static str, name: &'a ContainerName) -> CallContext<'a> {
+    CallContext {
         verb,
         what: "container",
         name: name.as_str(),

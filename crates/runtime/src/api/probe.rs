@@ -164,16 +164,16 @@ impl Version {
         if self.kind() == EngineKind::Podman && numbers(&self.version) < Some(OLDEST_PODMAN) {
             return Err(too_old(format!("Podman {}", self.version), "Podman 4.3"));
         }
-        let spoken = theirs.min(newest);
+        let negotiated = theirs.min(newest);
         match api_version(&self.min_api_version) {
-            Some(oldest) if oldest > spoken => Err(EngineError::Lost {
+            Some(oldest) if oldest > negotiated => Err(EngineError::Lost {
                 verb: "negotiate",
                 message: format!(
                     "it speaks API {} at the oldest, lazaret {}.{} at the newest",
                     self.min_api_version, newest.0, newest.1
                 ),
             }),
-            _ => Ok(format!("{}.{}", spoken.0, spoken.1)),
+            _ => Ok(format!("{}.{}", negotiated.0, negotiated.1)),
         }
     }
 
@@ -188,7 +188,7 @@ impl Version {
 /// Puts the answers together.
 pub(super) fn engine_info(
     endpoint: &Endpoint,
-    spoken: &str,
+    negotiated: &str,
     version: &Version,
     info: &Info,
     podman: Option<&PodmanInfo>,
@@ -218,7 +218,7 @@ pub(super) fn engine_info(
     EngineInfo {
         kind,
         version: version.version.clone(),
-        api_version: Some(spoken.to_owned()),
+        api_version: Some(negotiated.to_owned()),
         endpoint: endpoint.to_string(),
         rootless,
         user_namespace,
@@ -400,7 +400,7 @@ mod tests {
         let negotiate = |theirs: &str, oldest: &str| {
             let json = format!(r#"{{"ApiVersion":"{theirs}","MinAPIVersion":"{oldest}"}}"#);
             match version(&json).negotiate((1, 52), &endpoint()) {
-                Ok(spoken) => spoken,
+                Ok(negotiated) => negotiated,
                 Err(error) => error.to_string(),
             }
         };

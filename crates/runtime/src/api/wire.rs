@@ -21,7 +21,7 @@ use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use tokio::net::{TcpStream, UnixStream};
 
-use super::answer;
+use super::errors;
 use crate::{Endpoint, EngineError};
 
 /// The longest answer that is read: a list of every object that an engine has.
@@ -265,11 +265,11 @@ async fn read(response: Response<Incoming>) -> Result<Bytes, WireError> {
         .collect()
         .await;
     body.map(http_body_util::Collected::to_bytes)
-        .map_err(|error| WireError::Http(answer::chain(&*error)))
+        .map_err(|error| WireError::Http(errors::chain(&*error)))
 }
 
 fn http(error: hyper::Error) -> WireError {
-    WireError::Http(answer::chain(&error))
+    WireError::Http(errors::chain(&error))
 }
 
 /// Takes the engine's words out of an error document.
@@ -298,9 +298,9 @@ impl WireError {
         endpoint: &Endpoint,
     ) -> EngineError {
         match self {
-            Self::Connect(source) => answer::unreachable(endpoint, source),
+            Self::Connect(source) => errors::unreachable(endpoint, source),
             Self::Http(message) | Self::Nonsense(message) => EngineError::Lost { verb, message },
-            Self::Refused { status, message } => answer::refusal(verb, what, name, status, message),
+            Self::Refused { status, message } => errors::refusal(verb, what, name, status, message),
         }
     }
 }

@@ -39,7 +39,7 @@ pub struct AppleEngine {
 
 /// What a command is about, for its errors.
 #[derive(Clone, Copy)]
-struct Subject<'a> {
+struct CallContext<'a> {
     verb: &'static str,
     what: &'static str,
     name: &'a str,
@@ -63,7 +63,7 @@ impl AppleEngine {
     fn run(
         &self,
         limit: Duration,
-        subject: Subject<'_>,
+        call: CallContext<'_>,
         arguments: &lower::Arguments,
     ) -> Result<Vec<u8>, EngineError> {
         let unreachable = |source| EngineError::Unreachable {
@@ -90,30 +90,30 @@ impl AppleEngine {
         }
         let code = output.status.code().unwrap_or_default();
         let said = String::from_utf8_lossy(&output.stderr);
-        let Subject { verb, what, name } = subject;
+        let CallContext { verb, what, name } = call;
         Err(parse::refusal(verb, what, name, code, said.trim()))
     }
 
-    fn call(&self, subject: Subject<'_>, argv: &[&str]) -> Result<Vec<u8>, EngineError> {
-        self.run(CALL_LIMIT, subject, &lower::plain(argv))
+    fn call(&self, call: CallContext<'_>, argv: &[&str]) -> Result<Vec<u8>, EngineError> {
+        self.run(CALL_LIMIT, call, &lower::plain(argv))
     }
 
     fn list_volumes(&self) -> Result<Vec<VolumeInfo>, EngineError> {
-        let subject = Subject {
+        let call = CallContext {
             verb: "list volumes",
             what: "volume",
             name: "",
         };
-        parse::volumes(&self.call(subject, &["volume", "list", "--format", "json"])?)
+        parse::volumes(&self.call(call, &["volume", "list", "--format", "json"])?)
     }
 
     fn list_containers(&self) -> Result<Vec<ContainerInfo>, EngineError> {
-        let subject = Subject {
+        let call = CallContext {
             verb: "list containers",
             what: "container",
             name: "",
         };
-        parse::containers(&self.call(subject, &["list", "--all", "--format", "json"])?)
+        parse::containers(&self.call(call, &["list", "--all", "--format", "json"])?)
     }
 
     fn unsupported<T>(verb: &'static str, reason: &'static str) -> Result<T, EngineError> {
@@ -121,20 +121,20 @@ impl AppleEngine {
     }
 }
 
-fn about<'a>(verb: &'static str, what: &'static str, name: &'a str) -> Subject<'a> {
-    Subject { verb, what, name }
+fn about<'a>(verb: &'static str, what: &'static str, name: &'a str) -> CallContext<'a> {
+    CallContext { verb, what, name }
 }
 
 impl Engine for AppleEngine {
     fn probe(&self) -> Result<EngineInfo, EngineError> {
-        let subject = about("probe", "command", "container");
+        let call = about("probe", "command", "container");
         let version = self.run(
             PROBE_LIMIT,
-            subject,
+            call,
             &lower::plain(&["system", "version", "--format", "json"]),
         )?;
         // Exits with 1 where the service is not running.
-        self.run(PROBE_LIMIT, subject, &lower::plain(&["system", "status"]))
+        self.run(PROBE_LIMIT, call, &lower::plain(&["system", "status"]))
             .map_err(|error| match error {
                 EngineError::Refused { .. } => EngineError::Unreachable {
                     endpoint: self.program.display().to_string(),
@@ -172,8 +172,8 @@ impl Engine for AppleEngine {
     }
 
     fn image(&self, image: &ImageRef) -> Result<Option<ImageInfo>, EngineError> {
-        let subject = about("inspect image", "image", image.as_str());
-        match self.call(subject, &["image", "inspect", image.as_str()]) {
+        let call = about("inspect image", "image", image.as_str());
+        match self.call(call, &["image", "inspect", image.as_str()]) {
             Ok(json) => Ok(parse::images(&json)?.into_iter().next()),
             Err(EngineError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -181,8 +181,8 @@ impl Engine for AppleEngine {
     }
 
     fn images(&self, label_key: &str) -> Result<Vec<ImageInfo>, EngineError> {
-        let subject = about("list images", "image", "");
-        let json = self.call(subject, &["image", "list", "--format", "json"])?;
+        let call = about("list images", "image", "");
+        let json = self.call(call, &["image", "list", "--format", "json"])?;
         let mut images = Vec::new();
         for name in parse::image_names(&json)? {
             // One that is gone meanwhile is not there.
@@ -193,8 +193,8 @@ impl Engine for AppleEngine {
     }
 
     fn remove_image(&self, image: &ImageRef) -> Result<(), EngineError> {
-        let subject = about("remove image", "image", image.as_str());
-        self.call(subject, &["image", "delete", image.as_str()])
+        let call = about("remove image", "image", image.as_str());
+        self.call(call, &["image", "delete", image.as_str()])
             .map(drop)
     }
 
@@ -204,14 +204,14 @@ impl Engine for AppleEngine {
         labels: &BTreeMap<String, String>,
     ) -> Result<(), EngineError> {
         // Unlike Docker it refuses a name that is taken.
-        let subject = about("create volume", "volume", name.as_str());
-        self.run(CALL_LIMIT, subject, &lower::create_volume(name, labels))
+        let call = about("create volume", "volume", name.as_str());
+        self.run(CALL_LIMIT, call, &lower::create_volume(name, labels))
             .map(drop)
     }
 
     fn remove_volume(&self, name: &VolumeName) -> Result<(), EngineError> {
-        let subject = about("remove volume", "volume", name.as_str());
-        self.call(subject, &["volume", "delete", name.as_str()])
+        let call = about("remove volume", "volume", name.as_str());
+        self.call(call, &["volume", "delete", name.as_str()])
             .map(drop)
     }
 
@@ -246,28 +246,28 @@ impl Engine for AppleEngine {
                 });
             }
         }
-        let subject = about("create container", "container", wanted.name.as_str());
-        self.run(CALL_LIMIT, subject, &lower::create_container(spec))
+        let call = about("create container", "container", wanted.name.as_str());
+        self.run(CALL_LIMIT, call, &lower::create_container(spec))
             .map(drop)
     }
 
     fn start_container(&self, name: &ContainerName) -> Result<(), EngineError> {
-        let subject = about("start container", "container", name.as_str());
-        self.call(subject, &["start", name.as_str()]).map(drop)
+        let call = about("start container", "container", name.as_str());
+        self.call(call, &["start", name.as_str()]).map(drop)
     }
 
     fn stop_container(&self, name: &ContainerName, grace: Duration) -> Result<(), EngineError> {
         let seconds = grace.as_secs() + u64::from(grace.subsec_nanos() > 0);
-        let subject = about("stop container", "container", name.as_str());
+        let call = about("stop container", "container", name.as_str());
         let seconds = seconds.to_string();
         let arguments = lower::plain(&["stop", "--time", &seconds, name.as_str()]);
-        self.run(CALL_LIMIT + grace, subject, &arguments).map(drop)
+        self.run(CALL_LIMIT + grace, call, &arguments).map(drop)
     }
 
     fn signal_container(&self, name: &ContainerName, signal: i32) -> Result<(), EngineError> {
-        let subject = about("signal container", "container", name.as_str());
+        let call = about("signal container", "container", name.as_str());
         let signal = signal.to_string();
-        self.call(subject, &["kill", "--signal", &signal, name.as_str()])
+        self.call(call, &["kill", "--signal", &signal, name.as_str()])
             .map(drop)
     }
 
@@ -293,8 +293,8 @@ impl Engine for AppleEngine {
     }
 
     fn remove_container(&self, name: &ContainerName) -> Result<(), EngineError> {
-        let subject = about("remove container", "container", name.as_str());
-        match self.call(subject, &["delete", "--force", name.as_str()]) {
+        let call = about("remove container", "container", name.as_str());
+        match self.call(call, &["delete", "--force", name.as_str()]) {
             Ok(_) | Err(EngineError::NotFound { .. }) => Ok(()),
             Err(error) => Err(error),
         }

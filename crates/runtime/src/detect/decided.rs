@@ -41,7 +41,7 @@ pub enum DecidedBy {
     Variables(&'static str, &'static str),
     /// `currentContext` of Docker's configuration, in this file.
     CurrentContext(PathBuf),
-    /// What a session, or a place of the pool, was made in.
+    /// What a session, or a slot of the pool, was made in.
     Record(String),
     /// Nothing: the first engine that answers is used.
     Detected,

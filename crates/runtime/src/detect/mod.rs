@@ -1,14 +1,14 @@
 //! Finds an engine: which one was asked for, where it may listen, which one answers.
 //!
 //! What the user chose is final: `--engine`, `LAZARET_ENGINE`, `DOCKER_HOST`, a Docker context
-//! or `CONTAINER_HOST` name the one place that is tried, and if it can't be used, that is an
+//! or `CONTAINER_HOST` name the one location that is tried, and if it can't be used, that is an
 //! error (NET-25). The order without a choice: the default Docker sockets; the Podman sockets
 //! (rootful, then the user's), a private `podman system service`; Apple `container`.
 
 mod choice;
 mod chosen;
 mod decided;
-mod places;
+mod locations;
 mod service;
 
 pub use choice::{ChoiceError, Endpoint, EngineChoice, NamedEngine, Scheme};
@@ -18,11 +18,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use self::places::{Door, Place, Search, Wanted, search};
+use self::locations::{Connector, EngineLocation, Requirement, Search, search};
 use self::service::PodmanService;
 use crate::api::ApiEngine;
 use crate::apple::AppleEngine;
-use crate::{Engine, EngineError, EngineInfo, EngineKind, Greeting};
+use crate::{Engine, EngineError, EngineInfo, EngineKind, ServerVersion};
 
 /// What detection reads of the process's environment. Filled once, in `main`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,28 +70,28 @@ pub struct Detected {
     /// What decided for it.
     pub by: DecidedBy,
     /// Under which greeting it said so, where that was remembered and not asked now.
-    pub remembered: Option<Greeting>,
+    pub remembered: Option<ServerVersion>,
 }
 
 /// What earlier probes have said. A probe of Podman's runs three programs.
 pub trait InfoCache {
     /// Returns what an engine said that greeted so.
-    fn recall(&self, greeting: &Greeting) -> Option<EngineInfo>;
+    fn recall(&self, server_version: &ServerVersion) -> Option<EngineInfo>;
     /// Keeps what an engine says that greets so. What can't be kept is asked again.
-    fn keep(&self, greeting: &Greeting, info: &EngineInfo);
+    fn keep(&self, server_version: &ServerVersion, info: &EngineInfo);
 }
 
 /// Remembers nothing.
 struct Nothing;
 
 impl InfoCache for Nothing {
-    fn recall(&self, _: &Greeting) -> Option<EngineInfo> {
+    fn recall(&self, _: &ServerVersion) -> Option<EngineInfo> {
         None
     }
-    fn keep(&self, _: &Greeting, _: &EngineInfo) {}
+    fn keep(&self, _: &ServerVersion, _: &EngineInfo) {}
 }
 
-/// One place that was tried, for `doctor`.
+/// One location that was tried, for `doctor`.
 #[derive(Debug)]
 pub struct Candidate {
     /// Where: a URL, or a command.
@@ -110,13 +110,13 @@ pub enum DetectError {
     Chosen {
         /// What chose it.
         by: DecidedBy,
-        /// Every place that was tried, in order.
+        /// Every location that was tried, in order.
         tried: Vec<Candidate>,
     },
     /// Nothing was chosen, and nothing of what was tried answered.
     #[error("no container engine answers")]
     None {
-        /// Every place that was tried, in order.
+        /// Every location that was tried, in order.
         tried: Vec<Candidate>,
     },
 }
@@ -130,21 +130,21 @@ impl DetectError {
     }
 }
 
-/// Every place that was tried, and what decided for them.
+/// Every location that was tried, and what decided for them.
 #[derive(Debug)]
 pub struct Candidates {
     /// What decided.
     pub by: DecidedBy,
-    /// The places, in order.
+    /// The locations, in order.
     pub tried: Vec<Candidate>,
 }
 
 /// Returns the first engine that answers and is of the kind asked for.
 ///
-/// Each place has five seconds to give a first answer.
+/// Each location has five seconds to give a first answer.
 ///
 /// # Errors
-/// When none does; the error holds every place that was tried and why it did not serve.
+/// When none does; the error holds every location that was tried and why it did not serve.
 pub fn detect(request: &EngineRequest, environment: &Environment) -> Result<Detected, DetectError> {
     detect_cached(request, environment, &Nothing)
 }
@@ -159,12 +159,12 @@ pub fn detect_cached(
     environment: &Environment,
     cache: &dyn InfoCache,
 ) -> Result<Detected, DetectError> {
-    let Search { by, places } = search(request, environment);
+    let Search { by, locations } = search(request, environment);
     let mut tried = Vec::new();
-    for place in places {
-        match place.open(&by, cache) {
+    for location in locations {
+        match location.open(&by, cache) {
             Ok(detected) => return Ok(detected),
-            Err(error) => tried.push(place.candidate(Err(error))),
+            Err(error) => tried.push(location.candidate(Err(error))),
         }
     }
     Err(DetectError::new(by, tried))
@@ -180,21 +180,21 @@ pub fn detect_all(
     request: &EngineRequest,
     environment: &Environment,
 ) -> Result<Vec<Detected>, DetectError> {
-    let Search { by, places } = search(request, environment);
+    let Search { by, locations } = search(request, environment);
     let (mut found, mut tried): (Vec<Detected>, Vec<Candidate>) = (Vec::new(), Vec::new());
-    for place in places {
+    for location in locations {
         let podman_answers = found.iter().any(|one| one.info.kind == EngineKind::Podman);
-        if podman_answers && matches!(place.door, Door::Service(_)) {
+        if podman_answers && matches!(location.connector, Connector::Service(_)) {
             continue;
         }
-        match place.open(&by, &Nothing) {
+        match location.open(&by, &Nothing) {
             Ok(detected) => {
                 let is_new = |one: &Detected| one.info.endpoint != detected.info.endpoint;
                 if found.iter().all(is_new) {
                     found.push(detected);
                 }
             }
-            Err(error) => tried.push(place.candidate(Err(error))),
+            Err(error) => tried.push(location.candidate(Err(error))),
         }
     }
     match found.is_empty() {
@@ -203,57 +203,59 @@ pub fn detect_all(
     }
 }
 
-/// Tries every place, the ones after a success too. A private service is started only
+/// Tries every location, the ones after a success too. A private service is started only
 /// where no socket of Podman's answers.
 pub fn candidates(request: &EngineRequest, environment: &Environment) -> Candidates {
-    let Search { by, places } = search(request, environment);
+    let Search { by, locations } = search(request, environment);
     let mut tried: Vec<Candidate> = Vec::new();
-    for place in places {
+    for location in locations {
         let podman_answers = tried.iter().any(
             |candidate| matches!(&candidate.result, Ok(info) if info.kind == EngineKind::Podman),
         );
-        if podman_answers && matches!(place.door, Door::Service(_)) {
+        if podman_answers && matches!(location.connector, Connector::Service(_)) {
             continue;
         }
-        let result = place.open(&by, &Nothing).map(|detected| detected.info);
-        tried.push(place.candidate(result));
+        let result = location.open(&by, &Nothing).map(|detected| detected.info);
+        tried.push(location.candidate(result));
     }
     Candidates { by, tried }
 }
 
-impl Place {
+impl EngineLocation {
     fn open(&self, by: &DecidedBy, cache: &dyn InfoCache) -> Result<Detected, EngineError> {
-        let engine: Arc<dyn Engine> = match &self.door {
-            Door::Api(Ok(endpoint)) => Arc::new(ApiEngine::new(endpoint.clone())?),
-            Door::Api(Err(error)) => return Err(error.clone().into()),
-            Door::Service(program) => {
+        let engine: Arc<dyn Engine> = match &self.connector {
+            Connector::Api(Ok(endpoint)) => Arc::new(ApiEngine::new(endpoint.clone())?),
+            Connector::Api(Err(error)) => return Err(error.clone().into()),
+            Connector::Service(program) => {
                 let service = PodmanService::start(program)?;
                 let endpoint = service.endpoint();
                 Arc::new(ApiEngine::with_keeper(endpoint, Some(Box::new(service)))?)
             }
-            Door::Command(program) => Arc::new(AppleEngine::new(program.clone())),
+            Connector::Command(program) => Arc::new(AppleEngine::new(program.clone())),
         };
-        let greeting = match self.door {
-            Door::Api(_) => engine.greet()?,
+        let server_version = match self.connector {
+            Connector::Api(_) => engine.server_version()?,
             // It is gone with this process.
-            Door::Service(_) | Door::Command(_) => None,
+            Connector::Service(_) | Connector::Command(_) => None,
         };
-        let recalled = greeting.as_ref().and_then(|known| cache.recall(known));
-        let (info, remembered) = match (recalled, greeting) {
-            (Some(info), greeting) => (info, greeting),
-            (None, greeting) => {
+        let recalled = server_version
+            .as_ref()
+            .and_then(|known| cache.recall(known));
+        let (info, remembered) = match (recalled, server_version) {
+            (Some(info), server_version) => (info, server_version),
+            (None, server_version) => {
                 let info = engine.probe()?;
-                if let Some(greeting) = greeting {
-                    cache.keep(&greeting, &info);
+                if let Some(server_version) = server_version {
+                    cache.keep(&server_version, &info);
                 }
                 (info, None)
             }
         };
-        match self.wanted {
-            Wanted::Any => {}
-            Wanted::Kind(kind) if info.kind == kind => {}
-            Wanted::Rootless if info.kind == EngineKind::Podman && info.rootless => {}
-            Wanted::Kind(_) | Wanted::Rootless => {
+        match self.requirement {
+            Requirement::Any => {}
+            Requirement::Kind(kind) if info.kind == kind => {}
+            Requirement::Rootless if info.kind == EngineKind::Podman && info.rootless => {}
+            Requirement::Kind(_) | Requirement::Rootless => {
                 return Err(EngineError::WrongKind {
                     endpoint: self.endpoint(),
                     found: match info.rootless {
@@ -272,11 +274,11 @@ impl Place {
     }
 
     fn endpoint(&self) -> String {
-        match &self.door {
-            Door::Api(Ok(endpoint)) => endpoint.to_string(),
-            Door::Api(Err(error)) => error.text().to_owned(),
-            Door::Service(program) => format!("{} system service", program.display()),
-            Door::Command(program) => program.display().to_string(),
+        match &self.connector {
+            Connector::Api(Ok(endpoint)) => endpoint.to_string(),
+            Connector::Api(Err(error)) => error.text().to_owned(),
+            Connector::Service(program) => format!("{} system service", program.display()),
+            Connector::Command(program) => program.display().to_string(),
         }
     }
 

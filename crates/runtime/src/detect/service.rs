@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::Endpoint;
 use crate::EngineError;
-use crate::api::Keeper;
+use crate::api::ServiceGuard;
 
 /// How long the service may take to listen.
 const START_LIMIT: Duration = Duration::from_secs(10);
@@ -60,7 +60,7 @@ impl PodmanService {
     }
 }
 
-impl Keeper for PodmanService {
+impl ServiceGuard for PodmanService {
     fn ensure(&self) -> io::Result<()> {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         if child.try_wait()?.is_some() {

@@ -11,29 +11,29 @@ use lazaret_runtime::{
 
 use crate::image::Recipe;
 
-use crate::bench::{Bench, LABEL, finish, output};
+use crate::engine_fixture::{EngineFixture, LABEL, finish, output};
 
 fn contract(detected: Detected) {
-    let bench = Bench::new(detected);
-    images(&bench);
-    volumes(&bench);
-    containers(&bench);
-    processes(&bench);
-    streams(&bench);
-    if !bench.is_fake() {
-        files(&bench);
+    let fixture = EngineFixture::new(detected);
+    images(&fixture);
+    volumes(&fixture);
+    containers(&fixture);
+    processes(&fixture);
+    streams(&fixture);
+    if !fixture.is_fake() {
+        files(&fixture);
     }
 }
 
-fn images(bench: &Bench) {
-    let engine = bench.engine();
-    let image = engine.image(&bench.image()).unwrap().unwrap();
+fn images(fixture: &EngineFixture) {
+    let engine = fixture.engine();
+    let image = engine.image(&fixture.image()).unwrap().unwrap();
     assert!(image.id.starts_with("sha256:"), "{image:?}");
     assert!(
-        image.tags.iter().any(|tag| tag.ends_with(&bench.tag)),
+        image.tags.iter().any(|tag| tag.ends_with(&fixture.tag)),
         "{image:?}"
     );
-    assert_eq!(image.labels.get(LABEL), Some(&bench.prefix));
+    assert_eq!(image.labels.get(LABEL), Some(&fixture.prefix));
     assert_eq!(image.entrypoint, ["/lazaret/porter"]);
     assert_eq!(image.architecture, "amd64");
     let by_id = engine.image(&image.id.parse().unwrap()).unwrap().unwrap();
@@ -53,7 +53,7 @@ fn images(bench: &Bench) {
     );
 
     // A reader that fails half-way fails the load, with the reader's own cause.
-    let archive = bench.recipe(&[]).archive();
+    let archive = fixture.recipe(&[]).archive();
     let half = archive.len() / 2;
     let mut reader = archive[..half].chain(Failing);
     match engine.load_image(&mut reader) {
@@ -64,7 +64,7 @@ fn images(bench: &Bench) {
     }
     // What is no archive is refused.
     engine.load_image(&mut [0x5a; 4096].as_slice()).unwrap_err();
-    let still = engine.image(&bench.image()).unwrap();
+    let still = engine.image(&fixture.image()).unwrap();
     assert_eq!(still, Some(image));
 }
 
@@ -76,19 +76,19 @@ impl Read for Failing {
     }
 }
 
-fn volumes(bench: &Bench) {
-    let engine = bench.engine();
-    let name = bench.volume_name("flt-13");
-    let lease = VolumeLease::create(engine, &name, &bench.labels()).unwrap();
+fn volumes(fixture: &EngineFixture) {
+    let engine = fixture.engine();
+    let name = fixture.volume_name("flt-13");
+    let lease = VolumeLease::create(engine, &name, &fixture.labels()).unwrap();
     let find = || {
         let volumes = engine.volumes(LABEL).unwrap();
         volumes.into_iter().find(|volume| volume.name == name)
     };
-    assert_eq!(find().map(|volume| volume.labels), Some(bench.labels()));
+    assert_eq!(find().map(|volume| volume.labels), Some(fixture.labels()));
     assert_eq!(engine.volumes("io.lazaret.no-such").unwrap(), []);
 
     // FLT-13: a name that is taken is never reused, and never removed.
-    let again = engine.create_volume(&name, &bench.labels());
+    let again = engine.create_volume(&name, &fixture.labels());
     assert!(
         matches!(again, Err(EngineError::AlreadyExists { .. })),
         "{again:?}"
@@ -97,8 +97,8 @@ fn volumes(bench: &Bench) {
     assert!(find().is_some());
 
     // In use by a container that was never started.
-    let container = bench
-        .create_with(&bench.spec("holder", Some((&name, Access::ReadWrite))))
+    let container = fixture
+        .create_with(&fixture.spec("holder", Some((&name, Access::ReadWrite))))
         .unwrap();
     let used = engine.remove_volume(&name);
     assert!(
@@ -115,12 +115,12 @@ fn volumes(bench: &Bench) {
     );
 }
 
-fn containers(bench: &Bench) {
-    let engine = bench.engine();
-    let lease = bench.create("life");
+fn containers(fixture: &EngineFixture) {
+    let engine = fixture.engine();
+    let lease = fixture.create("life");
     let name = lease.name().clone();
-    assert_eq!(bench.state(&name), Some(ContainerState::Created));
-    let twice = bench.create_with(&bench.spec("life", None));
+    assert_eq!(fixture.state(&name), Some(ContainerState::Created));
+    let twice = fixture.create_with(&fixture.spec("life", None));
     assert!(
         matches!(
             twice,
@@ -134,10 +134,10 @@ fn containers(bench: &Bench) {
 
     engine.start_container(&name).unwrap();
     engine.start_container(&name).unwrap();
-    assert_eq!(bench.state(&name), Some(ContainerState::Running));
-    if bench.pauses() {
+    assert_eq!(fixture.state(&name), Some(ContainerState::Running));
+    if fixture.pauses() {
         engine.pause_container(&name).unwrap();
-        assert_eq!(bench.state(&name), Some(ContainerState::Paused));
+        assert_eq!(fixture.state(&name), Some(ContainerState::Paused));
         engine.unpause_container(&name).unwrap();
     } else {
         engine.pause_container(&name).unwrap_err();
@@ -149,59 +149,59 @@ fn containers(bench: &Bench) {
         .find(|container| container.name == name)
         .unwrap();
     assert_eq!(found.state, ContainerState::Running);
-    assert_eq!(found.labels.get(LABEL), Some(&bench.prefix));
+    assert_eq!(found.labels.get(LABEL), Some(&fixture.prefix));
 
     // FLT-15: SIGTERM is ignored, SIGKILL comes after the grace.
     engine.signal_container(&name, 15).unwrap();
     engine
         .stop_container(&name, Duration::from_secs(1))
         .unwrap();
-    assert_eq!(bench.ended(&name), 137);
+    assert_eq!(fixture.ended(&name), 137);
     engine
         .stop_container(&name, Duration::from_secs(1))
         .unwrap();
     engine.signal_container(&name, 9).unwrap_err();
     lease.release().unwrap();
-    assert_eq!(bench.state(&name), None);
+    assert_eq!(fixture.state(&name), None);
     engine.remove_container(&name).unwrap();
 
     // Removal kills what runs, paused or not.
-    let suffixes = if bench.pauses() {
+    let suffixes = if fixture.pauses() {
         ["removed", "paused"].as_slice()
     } else {
         &["removed"]
     };
     for &suffix in suffixes {
-        let lease = bench.create(suffix);
+        let lease = fixture.create(suffix);
         engine.start_container(lease.name()).unwrap();
         if suffix == "paused" {
             engine.pause_container(lease.name()).unwrap();
         }
         let name = lease.name().clone();
         lease.release().unwrap();
-        assert_eq!(bench.state(&name), None, "{suffix}");
+        assert_eq!(fixture.state(&name), None, "{suffix}");
     }
 
     // Nothing is created on the way: no image is pulled, no volume made up.
-    let mut spec = bench.spec("missing", None);
+    let mut spec = fixture.spec("missing", None);
     spec.image = "lazaret-test/no-such:1".parse().unwrap();
-    let missing = bench.create_with(&spec);
+    let missing = fixture.create_with(&spec);
     assert!(
         matches!(missing, Err(EngineError::NotFound { what: "image", .. })),
         "{missing:?}"
     );
-    let volume = bench.volume_name("no-such");
-    let missing = bench.create_with(&bench.spec("missing", Some((&volume, Access::ReadOnly))));
+    let volume = fixture.volume_name("no-such");
+    let missing = fixture.create_with(&fixture.spec("missing", Some((&volume, Access::ReadOnly))));
     assert!(
         matches!(missing, Err(EngineError::NotFound { what: "volume", .. })),
         "{missing:?}"
     );
-    assert_eq!(bench.state(&bench.container_name("missing")), None);
+    assert_eq!(fixture.state(&fixture.container_name("missing")), None);
     for missing in [
-        engine.start_container(&bench.container_name("missing")),
-        engine.stop_container(&bench.container_name("missing"), Duration::ZERO),
-        engine.pause_container(&bench.container_name("missing")),
-        engine.signal_container(&bench.container_name("missing"), 9),
+        engine.start_container(&fixture.container_name("missing")),
+        engine.stop_container(&fixture.container_name("missing"), Duration::ZERO),
+        engine.pause_container(&fixture.container_name("missing")),
+        engine.signal_container(&fixture.container_name("missing"), 9),
     ] {
         assert!(
             matches!(
@@ -216,15 +216,15 @@ fn containers(bench: &Bench) {
     }
 
     // CON-25: an image's own volume is refused.
-    let tag = format!("{}-volume", bench.tag);
+    let tag = format!("{}-volume", fixture.tag);
     let recipe = Recipe {
         tag: &tag,
-        ..bench.recipe(&["/surprise"])
+        ..fixture.recipe(&["/surprise"])
     };
     engine.load_image(&mut recipe.archive().as_slice()).unwrap();
-    let mut spec = bench.spec("surprise", None);
+    let mut spec = fixture.spec("surprise", None);
     spec.image = recipe.image_ref();
-    let refused = bench.create_with(&spec);
+    let refused = fixture.create_with(&spec);
     engine.remove_image(&recipe.image_ref()).unwrap();
     assert!(
         matches!(refused, Err(EngineError::SurpriseVolume { .. })),
@@ -232,13 +232,13 @@ fn containers(bench: &Bench) {
     );
 }
 
-fn processes(bench: &Bench) {
-    let engine = bench.engine();
-    let lease = bench.create("exec");
+fn processes(fixture: &EngineFixture) {
+    let engine = fixture.engine();
+    let lease = fixture.create("exec");
     let name = lease.name();
     let spec = ExecSpec::new(vec!["/lazaret/porter".to_owned()], Stdin::Closed);
     engine.exec(name, &spec).unwrap_err();
-    let missing = engine.exec(&bench.container_name("missing"), &spec);
+    let missing = engine.exec(&fixture.container_name("missing"), &spec);
     assert!(
         matches!(
             missing,
@@ -251,16 +251,16 @@ fn processes(bench: &Bench) {
     );
     engine.start_container(name).unwrap();
 
-    let (out, errors, code) = output(bench.exec(name, Stdin::Closed, &["both", "3"]));
+    let (out, errors, code) = output(fixture.exec(name, Stdin::Closed, &["both", "3"]));
     assert_eq!(out, "out 0\nout 1\nout 2\n");
     assert_eq!(errors, "err 0\nerr 1\nerr 2\n");
     assert_eq!(code, 3);
     assert_eq!(
-        output(bench.exec(name, Stdin::Closed, &["exit", "117"])).2,
+        output(fixture.exec(name, Stdin::Closed, &["exit", "117"])).2,
         117
     );
     assert_eq!(
-        output(bench.exec(name, Stdin::Closed, &["cat"])),
+        output(fixture.exec(name, Stdin::Closed, &["cat"])),
         (String::new(), String::new(), 0)
     );
 
@@ -269,7 +269,7 @@ fn processes(bench: &Bench) {
         columns: 80,
         rows: 24,
     };
-    let raw = bench.exec_on(name, Stdin::Piped, Terminal::Allocated(size), &["raw"]);
+    let raw = fixture.exec_on(name, Stdin::Piped, Terminal::Allocated(size), &["raw"]);
     let (out, errors, code) = finish(raw);
     assert_eq!(
         (out.as_slice(), errors.len(), code),
@@ -277,7 +277,7 @@ fn processes(bench: &Bench) {
     );
 
     // A container that ends takes its processes with it: no reader hangs.
-    let process = bench.exec(name, Stdin::Piped, &["cat"]);
+    let process = fixture.exec(name, Stdin::Piped, &["cat"]);
     engine.signal_container(name, 9).unwrap();
     let Process {
         stdin,
@@ -296,20 +296,20 @@ fn processes(bench: &Bench) {
     lease.release().unwrap();
 }
 
-fn streams(bench: &Bench) {
-    let lease = bench.create("streams");
+fn streams(fixture: &EngineFixture) {
+    let lease = fixture.create("streams");
     let name = lease.name();
-    bench.engine().start_container(name).unwrap();
+    fixture.engine().start_container(name).unwrap();
 
     // A process that knows its input's end by itself needs no end of file.
-    let mut process = bench.exec(name, Stdin::Piped, &["take", "3000000"]);
+    let mut process = fixture.exec(name, Stdin::Piped, &["take", "3000000"]);
     let mut stdin = process.stdin.take().unwrap();
     stdin.write_all(&vec![7; 3_000_000]).unwrap();
     assert_eq!(output(process).0, "took 3000000");
     drop(stdin);
 
     // And dropping stdin is one.
-    let mut process = bench.exec(name, Stdin::Piped, &["count"]);
+    let mut process = fixture.exec(name, Stdin::Piped, &["count"]);
     let mut stdin = process.stdin.take().unwrap();
     stdin.write_all(&vec![7; 1_000_000]).unwrap();
     drop(stdin);
@@ -319,7 +319,7 @@ fn streams(bench: &Bench) {
     let bytes: Vec<u8> = (0..20_000_000u32)
         .map(|number| (number % 251) as u8)
         .collect();
-    let mut process = bench.exec(name, Stdin::Piped, &["cat"]);
+    let mut process = fixture.exec(name, Stdin::Piped, &["cat"]);
     let mut stdin = process.stdin.take().unwrap();
     let sent = bytes.clone();
     let writer = std::thread::spawn(move || stdin.write_all(&sent));
@@ -334,22 +334,22 @@ fn streams(bench: &Bench) {
         stderr,
         control,
         ..
-    } = bench.exec(name, Stdin::Closed, &["zeros", "5000000"]);
+    } = fixture.exec(name, Stdin::Closed, &["zeros", "5000000"]);
     drop((stdout, stderr));
     control.wait().unwrap();
     lease.release().unwrap();
 }
 
 /// What the one in memory has not: files on a volume.
-fn files(bench: &Bench) {
-    let engine = bench.engine();
-    let volume = bench.volume_name("files");
-    let lease = VolumeLease::create(engine, &volume, &bench.labels()).unwrap();
-    let agent = bench
-        .create_with(&bench.spec("writer", Some((&volume, Access::ReadWrite))))
+fn files(fixture: &EngineFixture) {
+    let engine = fixture.engine();
+    let volume = fixture.volume_name("files");
+    let lease = VolumeLease::create(engine, &volume, &fixture.labels()).unwrap();
+    let agent = fixture
+        .create_with(&fixture.spec("writer", Some((&volume, Access::ReadWrite))))
         .unwrap();
     engine.start_container(agent.name()).unwrap();
-    let write = bench.exec(
+    let write = fixture.exec(
         agent.name(),
         Stdin::Closed,
         &["write", "/workspace/a", "text"],
@@ -357,14 +357,14 @@ fn files(bench: &Bench) {
     assert_eq!(output(write), (String::new(), String::new(), 0));
     agent.release().unwrap();
 
-    let mut spec = bench.spec("reader", Some((&volume, Access::ReadOnly)));
+    let mut spec = fixture.spec("reader", Some((&volume, Access::ReadOnly)));
     spec.role = Role::Exporter;
     spec.privilege = Privilege::ReadEverything;
-    let exporter = bench.create_with(&spec).unwrap();
+    let exporter = fixture.create_with(&spec).unwrap();
     engine.start_container(exporter.name()).unwrap();
-    let read = bench.exec(exporter.name(), Stdin::Closed, &["read", "/workspace/a"]);
+    let read = fixture.exec(exporter.name(), Stdin::Closed, &["read", "/workspace/a"]);
     assert_eq!(output(read), ("text".to_owned(), String::new(), 0));
-    let write = bench.exec(
+    let write = fixture.exec(
         exporter.name(),
         Stdin::Closed,
         &["write", "/workspace/b", "text"],

@@ -9,7 +9,7 @@ use lazaret_runtime::{
     DetectError, EngineError, EngineKind, EngineRequest, Environment, Stdin, candidates, detect,
 };
 
-use crate::bench::Bench;
+use crate::engine_fixture::EngineFixture;
 use crate::engines;
 
 fn environment(root: &Path) -> Environment {
@@ -96,9 +96,9 @@ fn a_private_podman_service_is_started_and_ended() {
         .to_owned();
     assert!(Path::new(&socket).exists());
     assert_eq!(detected.info.kind, EngineKind::Podman);
-    let bench = Bench::new(detected);
-    drop(bench.create("private"));
-    drop(bench);
+    let fixture = EngineFixture::new(detected);
+    drop(fixture.create("private"));
+    drop(fixture);
     assert!(!Path::new(&socket).exists());
 }
 
@@ -145,10 +145,10 @@ fn an_engine_over_tcp() {
     let root = tempfile::tempdir().unwrap();
     let detected = detect(&flag(&url), &environment(root.path())).unwrap();
     assert_eq!(detected.info.endpoint, url);
-    let bench = Bench::new(detected);
-    let lease = bench.create("tcp");
-    bench.engine().start_container(lease.name()).unwrap();
-    let mut process = bench.exec(lease.name(), Stdin::Piped, &["count"]);
+    let fixture = EngineFixture::new(detected);
+    let lease = fixture.create("tcp");
+    fixture.engine().start_container(lease.name()).unwrap();
+    let mut process = fixture.exec(lease.name(), Stdin::Piped, &["count"]);
     let mut stdin = process.stdin.take().unwrap();
     stdin.write_all(&[1; 100_000]).unwrap();
     drop(stdin);

@@ -1,9 +1,9 @@
 //! Integration tests of the crate, one binary.
 
 mod api;
-mod bench;
 mod contract;
 mod detect;
+mod engine_fixture;
 mod engines;
 #[path = "../guest/commands.rs"]
 mod guest;

@@ -154,7 +154,7 @@ impl Running<'_> {
         let command = ["/bin/true".to_owned()];
         let poised = self.exec(
             self.spec
-                .poised_argv("/", std::iter::empty(), &command, None),
+                .bootstrap_argv("/", std::iter::empty(), &command, None),
         );
         assert_eq!(poised.code, 125, "{name}: {poised:?}");
         assert!(poised.stderr.contains("never told to start"), "{poised:?}");

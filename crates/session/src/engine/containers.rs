@@ -173,7 +173,7 @@ pub(crate) fn guard_spec(
 fn helper(owner: &ResourceOwner, role: Role, image: &Pinned) -> ContainerSpec {
     let (privilege, access) = match role {
         Role::Exporter | Role::Viewer => (Privilege::ReadEverything, Access::ReadOnly),
-        Role::Guard => (Privilege::GiveAway, Access::ReadWrite),
+        Role::Guard => (Privilege::ChownOnly, Access::ReadWrite),
         _ => (Privilege::Agent, Access::ReadWrite),
     };
     let fsize = match role {

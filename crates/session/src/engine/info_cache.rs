@@ -2,7 +2,7 @@
 //!
 //! Podman runs three programs to answer a probe, which adds 0.2 s to every start on an idle
 //! machine; Docker runs two. The answer of an engine on this machine is a cache hit for a day, as
-//! long as its greeting is the same and the machine was not restarted. After a hit, the launcher
+//! long as its version is the same and the machine was not restarted. After a hit, the launcher
 //! probes again while the command runs.
 //!
 //! A stale answer can't open a container: every control is proven from inside before a command
@@ -14,7 +14,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use lazaret_runtime::{Engine, EngineInfo, Greeting, InfoCache};
+use lazaret_runtime::{Engine, EngineInfo, InfoCache, ServerVersion};
 use lazaret_tree::Digest;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,8 @@ pub struct EngineInfoCache {
 struct CachedInfo {
     boot: String,
     at: SystemTime,
-    greeting: Greeting,
+    #[serde(rename = "greeting")]
+    server_version: ServerVersion,
     info: EngineInfo,
 }
 
@@ -52,14 +53,14 @@ impl EngineInfoCache {
         }
     }
 
-    /// Forgets what an engine said that greets so.
-    fn forget(&self, greeting: &Greeting) {
+    /// Forgets what an engine of this version said.
+    fn forget(&self, server_version: &ServerVersion) {
         // What is not there is forgotten.
-        drop(fs::remove_file(self.file(greeting)));
+        drop(fs::remove_file(self.file(server_version)));
     }
 
-    fn file(&self, greeting: &Greeting) -> PathBuf {
-        let name = Digest::of(greeting.endpoint.as_bytes()).to_hex();
+    fn file(&self, server_version: &ServerVersion) -> PathBuf {
+        let name = Digest::of(server_version.endpoint.as_bytes()).to_hex();
         self.dir.join(format!("{name}.json"))
     }
 }
@@ -70,43 +71,44 @@ pub struct CacheHit<'a> {
     /// Where it was remembered.
     pub cache: &'a EngineInfoCache,
     /// Under what.
-    pub greeting: Greeting,
+    pub server_version: ServerVersion,
 }
 
 impl CacheHit<'_> {
     /// Lets the next run ask.
     pub fn forget(&self) {
-        self.cache.forget(&self.greeting);
+        self.cache.forget(&self.server_version);
     }
 
     /// Asks for the next run.
     pub fn ask_again(&self, engine: &dyn Engine) {
         match engine.probe() {
-            Ok(info) => self.cache.keep(&self.greeting, &info),
+            Ok(info) => self.cache.keep(&self.server_version, &info),
             Err(_) => self.forget(),
         }
     }
 }
 
 impl InfoCache for EngineInfoCache {
-    fn recall(&self, greeting: &Greeting) -> Option<EngineInfo> {
-        let text = fs::read(self.file(greeting)).ok()?;
+    fn recall(&self, server_version: &ServerVersion) -> Option<EngineInfo> {
+        let text = fs::read(self.file(server_version)).ok()?;
         let cached: CachedInfo = serde_json::from_slice(&text).ok()?;
         // A clock that was set back makes it older than it can be.
         let is_fresh = cached.at.elapsed().is_ok_and(|age| age < TRUSTED);
-        let is_same = cached.greeting == *greeting && Some(&cached.boot) == self.boot.as_ref();
+        let is_same =
+            cached.server_version == *server_version && Some(&cached.boot) == self.boot.as_ref();
         (is_fresh && is_same).then_some(cached.info)
     }
 
-    fn keep(&self, greeting: &Greeting, info: &EngineInfo) {
+    fn keep(&self, server_version: &ServerVersion, info: &EngineInfo) {
         // The boot id says nothing about another machine.
-        let Some(boot) = self.boot.clone().filter(|_| greeting.is_here()) else {
+        let Some(boot) = self.boot.clone().filter(|_| server_version.is_here()) else {
             return;
         };
         let cached = CachedInfo {
             boot,
             at: SystemTime::now(),
-            greeting: greeting.clone(),
+            server_version: server_version.clone(),
             info: info.clone(),
         };
         // It is asked again where this fails.
@@ -117,7 +119,7 @@ impl InfoCache for EngineInfoCache {
                 .create(&self.dir),
         );
         let write = |out: &mut dyn std::io::Write| Ok(serde_json::to_writer(out, &cached)?);
-        drop(DeferredSync::default().put(&self.file(greeting), write));
+        drop(DeferredSync::default().put(&self.file(server_version), write));
     }
 }
 
@@ -138,8 +140,8 @@ mod tests {
         }
     }
 
-    fn greeting(endpoint: &str, version: &str) -> Greeting {
-        Greeting {
+    fn server_version(endpoint: &str, version: &str) -> ServerVersion {
+        ServerVersion {
             endpoint: endpoint.to_owned(),
             version: version.to_owned(),
             api_version: "1.41".to_owned(),
@@ -150,16 +152,16 @@ mod tests {
     fn what_was_said_is_recalled_under_the_same_greeting_only() {
         let dir = tempfile::tempdir().unwrap();
         let cache = EngineInfoCache::at(dir.path().join("new/engines"));
-        let here = greeting("unix:///run/podman.sock", "4.3.1");
+        let here = server_version("unix:///run/podman.sock", "4.3.1");
         assert_eq!(cache.recall(&here), None);
         cache.keep(&here, &info());
         assert_eq!(cache.recall(&here), Some(info()));
         assert_eq!(
-            cache.recall(&greeting("unix:///run/podman.sock", "4.3.2")),
+            cache.recall(&server_version("unix:///run/podman.sock", "4.3.2")),
             None
         );
         assert_eq!(
-            cache.recall(&greeting("unix:///run/other.sock", "4.3.1")),
+            cache.recall(&server_version("unix:///run/other.sock", "4.3.1")),
             None
         );
         let rebooted = EngineInfoCache {
@@ -175,10 +177,10 @@ mod tests {
     fn what_is_old_damaged_or_elsewhere_is_asked_again() {
         let dir = tempfile::tempdir().unwrap();
         let cache = EngineInfoCache::at(dir.path().to_path_buf());
-        let elsewhere = greeting("tcp://10.0.0.1:2375", "4.3.1");
+        let elsewhere = server_version("tcp://10.0.0.1:2375", "4.3.1");
         cache.keep(&elsewhere, &info());
         assert_eq!(cache.recall(&elsewhere), None);
-        let here = greeting("unix:///run/podman.sock", "4.3.1");
+        let here = server_version("unix:///run/podman.sock", "4.3.1");
         for at in [
             SystemTime::now() - TRUSTED,
             SystemTime::now() + Duration::from_secs(60),
@@ -186,7 +188,7 @@ mod tests {
             let cached = CachedInfo {
                 boot: cache.boot.clone().unwrap(),
                 at,
-                greeting: here.clone(),
+                server_version: here.clone(),
                 info: info(),
             };
             fs::write(cache.file(&here), serde_json::to_vec(&cached).unwrap()).unwrap();

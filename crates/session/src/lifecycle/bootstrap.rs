@@ -57,7 +57,7 @@ impl VerifiedContainer {
             terminal,
             limits,
         } = &spec.command;
-        let argv = agent.poised_argv(&spec.scope.workdir(), env.keys(), argv, limits.timeout);
+        let argv = agent.bootstrap_argv(&spec.scope.workdir(), env.keys(), argv, limits.timeout);
         let exec = ExecSpec {
             env: env.clone(),
             ..ExecSpec::new(argv, Stdin::Piped)

@@ -10,7 +10,7 @@ use lazaret_runtime::{AliasName, EnvName, HostAlias};
 /// Where the gateway's sockets are, in both containers.
 pub const SOCKETS: &str = "/egress";
 
-/// The port inside of the first broker; see [`lazaret_egress::Route::index`].
+/// The port inside of the first broker; see [`lazaret_egress::BrokerRoute::index`].
 pub const FIRST_BROKER: u16 = 8100;
 
 /// The port inside of the HTTP proxy.

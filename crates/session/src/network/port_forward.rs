@@ -100,14 +100,14 @@ impl PortForwarder {
         let over = Arc::new(AtomicBool::new(false));
         let open = Arc::new(AtomicUsize::new(0));
         for port in ports {
-            let lead = Lead {
+            let acceptor = PortAcceptor {
                 engine: Arc::clone(engine),
                 agent: agent.clone(),
                 inside: port.inside,
                 over: Arc::clone(&over),
                 open: Arc::clone(&open),
             };
-            thread::spawn(move || lead.accept(&port.listener));
+            thread::spawn(move || acceptor.accept(&port.listener));
         }
         Self { over }
     }
@@ -120,7 +120,7 @@ impl Drop for PortForwarder {
 }
 
 #[derive(Debug, Clone)]
-struct Lead {
+struct PortAcceptor {
     engine: Arc<dyn Engine>,
     agent: ContainerName,
     inside: u16,
@@ -128,7 +128,7 @@ struct Lead {
     open: Arc<AtomicUsize>,
 }
 
-impl Lead {
+impl PortAcceptor {
     fn accept(&self, listener: &TcpListener) {
         while !self.over.load(Ordering::SeqCst) {
             let Ok((stream, _)) = listener.accept() else {
@@ -139,12 +139,12 @@ impl Lead {
                 self.open.fetch_sub(1, Ordering::SeqCst);
                 continue;
             }
-            let lead = self.clone();
+            let acceptor = self.clone();
             thread::spawn(move || {
                 // The client sees that its connection is closed; that is all it needs.
-                let _closed = lead.carry(&stream);
+                let _closed = acceptor.carry(&stream);
                 let _gone = stream.shutdown(Shutdown::Both);
-                lead.open.fetch_sub(1, Ordering::SeqCst);
+                acceptor.open.fetch_sub(1, Ordering::SeqCst);
             });
         }
     }

@@ -20,7 +20,7 @@ use lazaret_tree::{Change, ChangeSet, Changed, RelPath, Tree};
 
 use crate::finding_buffer::FindingBuffer;
 use crate::{Contents, Policy};
-pub(crate) use content::file_pair::{Opened, Side};
+pub(crate) use content::file_pair::{FilePair, FileSide};
 pub(crate) use names::fold::fold;
 
 /// What rules may look at.
@@ -38,7 +38,7 @@ pub(crate) enum Rule {
     /// Called for every change.
     Change(fn(&Context<'_>, &Change, &mut FindingBuffer)),
     /// Called for every change that brings contents.
-    Contents(fn(&Context<'_>, &Opened<'_>, &mut FindingBuffer)),
+    Contents(fn(&Context<'_>, &FilePair<'_>, &mut FindingBuffer)),
     /// Called once.
     Batch(fn(&Context<'_>, &mut FindingBuffer)),
 }
@@ -71,7 +71,10 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ),
     ("modes", Rule::Change(content::modes::check)),
     ("contents", Rule::Contents(content::text::examined)),
-    ("unseen characters", Rule::Contents(content::text::unseen)),
+    (
+        "unseen characters",
+        Rule::Contents(content::text::invisible),
+    ),
     (
         "wide characters",
         Rule::Contents(content::disguised::wide_characters),

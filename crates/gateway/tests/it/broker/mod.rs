@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use lazaret_egress::{HostPort, Mode, Policy, PrivateReach, Route, Scheme, Secret, SessionLimits};
+use lazaret_egress::{
+    BrokerRoute, HostPort, Mode, Policy, PrivateReach, Scheme, Secret, SessionLimits,
+};
 use lazaret_gateway::broker::Broker;
 use lazaret_gateway::resolve::Resolver;
 use lazaret_gateway::{Client, Context, EventLog};
@@ -110,7 +112,7 @@ impl Gateway {
             Scheme::Raw => "X-Api-Key",
             Scheme::Bearer => "Authorization",
         };
-        let route = Route {
+        let route = BrokerRoute {
             name: "KEY".to_owned(),
             index: 0,
             target: target.clone(),

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 
-use lazaret_egress::{Route, Scheme, Secret};
+use lazaret_egress::{BrokerRoute, Scheme, Secret};
 use lazaret_launcher::profile::FileRule;
 use lazaret_protocol::{CredentialEvent, CredentialMode};
 use lazaret_session::lifecycle::collect::Collected;
@@ -135,7 +135,7 @@ fn sus_38_a_lent_login_does_not_come_back() {
 #[test]
 fn sus_38_a_placeholder_does_not_come_back() {
     let mut world = World::with_network();
-    world.routes = vec![Route {
+    world.routes = vec![BrokerRoute {
         name: "VENDOR_KEY".to_owned(),
         index: 0,
         target: "api.example:443".parse().unwrap(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lazaret_egress::Route;
+use lazaret_egress::BrokerRoute;
 use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::{ApprovalMode, OnConflict};
@@ -87,7 +87,7 @@ pub(super) struct World {
     /// Whether its sessions have a network.
     network: bool,
     /// What the broker of its network serves.
-    pub(super) routes: Vec<Route>,
+    pub(super) routes: Vec<BrokerRoute>,
     /// Logins that its sessions are lent; `lend` is the verb that a test plays then.
     pub(super) files: Vec<FileRule>,
     /// What their gateway does.

@@ -7,8 +7,8 @@ use crate::Severity::Warn;
 use crate::codes;
 use crate::file_findings::FileFindings;
 use crate::finding_buffer::FindingBuffer;
-use crate::rules::content::file_pair::{Side, lines};
-use crate::rules::{Context, Opened};
+use crate::rules::content::file_pair::{FileSide, lines};
+use crate::rules::{Context, FilePair};
 use crate::shown::shown;
 
 /// As many blanks in a row push what follows out of any window.
@@ -32,33 +32,33 @@ const TELLS_ENCODING: &[&str] = &["py", "pyi", "pyw", "rb", "rake", "gemspec", "
 /// A file that is UTF-16 now: shells and Windows read it, git and a review show it as binary.
 pub(in crate::rules) fn wide_characters(
     _: &Context<'_>,
-    opened: &Opened<'_>,
+    pair: &FilePair<'_>,
     report: &mut FindingBuffer,
 ) {
-    if let (Side::Utf16(_), before) = (opened.after(), opened.before())
-        && !matches!(before, Side::Utf16(_))
+    if let (FileSide::Utf16(_), before) = (pair.after(), pair.before())
+        && !matches!(before, FileSide::Utf16(_))
     {
         let message = "is UTF-16, which git shows as binary and which programs read as text";
-        report.path(opened.path(), Warn, codes::CONTENT_ENCODING, message);
+        report.path(pair.path(), Warn, codes::CONTENT_ENCODING, message);
     }
 }
 
 /// A comment that has the rest of the file read in an encoding such as UTF-7.
-pub(in crate::rules) fn declared(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
-    let Some(bytes) = opened.after().bytes() else {
+pub(in crate::rules) fn declared(_: &Context<'_>, pair: &FilePair<'_>, report: &mut FindingBuffer) {
+    let Some(bytes) = pair.after().bytes() else {
         return;
     };
     let is_script = bytes.starts_with(b"#!");
-    if !is_script && !has_ending(opened, TELLS_ENCODING) {
+    if !is_script && !has_ending(pair, TELLS_ENCODING) {
         return;
     }
     for (number, line) in lines(bytes).take(2) {
         let odd = encoding(line).filter(|name| !is_plain(name));
-        if let Some(name) = odd.filter(|_| opened.adds_line(line)) {
+        if let Some(name) = odd.filter(|_| pair.adds_line(line)) {
             let name = shown(&String::from_utf8_lossy(name));
             let message = format!("has the file read as {name}, so it says something else");
             report.line(
-                (opened.path(), number),
+                (pair.path(), number),
                 Warn,
                 codes::CONTENT_ENCODING,
                 message,
@@ -98,23 +98,23 @@ fn is_plain(name: &[u8]) -> bool {
 }
 
 /// `\u000a` in Java ends the line that it stands in, and so a comment.
-pub(in crate::rules) fn escapes(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
-    let Some(bytes) = opened.after().bytes() else {
+pub(in crate::rules) fn escapes(_: &Context<'_>, pair: &FilePair<'_>, report: &mut FindingBuffer) {
+    let Some(bytes) = pair.after().bytes() else {
         return;
     };
-    if !has_ending(opened, ESCAPED_EARLY) {
+    if !has_ending(pair, ESCAPED_EARLY) {
         return;
     }
     let mut found = FileFindings::default();
     for (number, line) in lines(bytes) {
-        if ends_something(line) && opened.adds_line(line) {
+        if ends_something(line) && pair.adds_line(line) {
             found.add_line(Warn, codes::CONTENT_ESCAPE, number, || {
                 "has an escape that the compiler reads as a line end, a quote or a bracket"
                     .to_owned()
             });
         }
     }
-    found.report(opened.path(), "", report);
+    found.report(pair.path(), "", report);
 }
 
 /// Whether a line has an escape of a character that ends or begins something.
@@ -144,24 +144,24 @@ fn ends_something(line: &[u8]) -> bool {
 /// Code behind so many blanks that it is outside every window.
 pub(in crate::rules) fn far_right(
     _: &Context<'_>,
-    opened: &Opened<'_>,
+    pair: &FilePair<'_>,
     report: &mut FindingBuffer,
 ) {
-    let Some(text) = opened.after().bytes().filter(|bytes| !bytes.contains(&0)) else {
+    let Some(text) = pair.after().bytes().filter(|bytes| !bytes.contains(&0)) else {
         return;
     };
-    if has_ending(opened, WIDE) {
+    if has_ending(pair, WIDE) {
         return;
     }
     let mut found = FileFindings::default();
     for (number, line) in lines(text) {
-        if is_far(line) && opened.adds_line(line) {
+        if is_far(line) && pair.adds_line(line) {
             found.add_line(Warn, codes::CONTENT_FAR_RIGHT, number, || {
                 format!("has {MOST_BLANKS} blanks in a row, and something behind them")
             });
         }
     }
-    found.report(opened.path(), "", report);
+    found.report(pair.path(), "", report);
 }
 
 fn is_far(line: &[u8]) -> bool {
@@ -179,8 +179,8 @@ fn is_far(line: &[u8]) -> bool {
     })
 }
 
-fn has_ending(opened: &Opened<'_>, endings: &[&str]) -> bool {
-    let name = opened.path().file_name().to_lowercase();
+fn has_ending(pair: &FilePair<'_>, endings: &[&str]) -> bool {
+    let name = pair.path().file_name().to_lowercase();
     let ending = name.rsplit_once('.').map(|(_, ending)| ending);
     ending.is_some_and(|ending| endings.contains(&ending))
 }

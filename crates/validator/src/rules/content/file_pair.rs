@@ -1,4 +1,4 @@
-//! `Opened`: the contents of both sides of a change, read at most once, for the rules
+//! `FilePair`: the contents of both sides of a change, read at most once, for the rules
 //! that look inside.
 
 use std::cell::OnceCell;
@@ -17,7 +17,7 @@ const HEAD_BYTES: usize = 4;
 
 /// What one side of a change holds.
 #[derive(Debug)]
-pub(crate) enum Side {
+pub(crate) enum FileSide {
     /// No file is there.
     Absent,
     /// The contents, whose digest was checked.
@@ -30,7 +30,7 @@ pub(crate) enum Side {
     Unreadable(io::ErrorKind),
 }
 
-impl Side {
+impl FileSide {
     /// Returns the contents, when they are there and UTF-8 without a NUL byte.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
@@ -91,17 +91,17 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
 
 /// A change whose contents can be looked into: a file that is new, or has other contents
 /// than before, outside the workspace's own `.git`.
-pub(crate) struct Opened<'a> {
+pub(crate) struct FilePair<'a> {
     change: &'a Change,
     contents: &'a dyn Contents,
-    before: OnceCell<Side>,
-    after: OnceCell<Side>,
+    before: OnceCell<FileSide>,
+    after: OnceCell<FileSide>,
     /// The lines from before, hashed with a key of our own and sorted: eight bytes for each,
     /// however long it is (AUD-04), and however many there are.
     known: OnceCell<(RandomState, Box<[u64]>)>,
 }
 
-impl<'a> Opened<'a> {
+impl<'a> FilePair<'a> {
     /// Returns nothing for a change that brings no contents.
     pub(crate) fn new(change: &'a Change, contents: &'a dyn Contents) -> Option<Self> {
         let Some(Entry::File { digest, .. }) = &change.after else {
@@ -128,32 +128,32 @@ impl<'a> Opened<'a> {
     }
 
     /// Returns what was there before.
-    pub(crate) fn before(&self) -> &Side {
+    pub(crate) fn before(&self) -> &FileSide {
         let read = || read(self.change.before.as_ref(), self.contents);
         self.before.get_or_init(read)
     }
 
     /// Returns what the change brings.
-    pub(crate) fn after(&self) -> &Side {
+    pub(crate) fn after(&self) -> &FileSide {
         let read = || read(self.change.after.as_ref(), self.contents);
         self.after.get_or_init(read)
     }
 
     /// How many bytes of what the change brings were read.
     pub(crate) fn bytes_read(&self) -> usize {
-        let after = self.after.get().and_then(Side::bytes);
+        let after = self.after.get().and_then(FileSide::bytes);
         after.map_or(0, <[u8]>::len)
     }
 
     /// Reads another entry of the batch or of the baseline.
-    pub(crate) fn read_other(&self, entry: Option<&Entry>) -> Side {
+    pub(crate) fn read_other(&self, entry: Option<&Entry>) -> FileSide {
         read(entry, self.contents)
     }
 
     /// Opens what the change brings if it is too large to be looked into as a whole.
     pub(crate) fn stream_after(&self) -> io::Result<Option<Box<dyn io::Read + 'a>>> {
         match (self.after(), &self.change.after) {
-            (Side::TooLarge, Some(Entry::File { digest, .. })) => {
+            (FileSide::TooLarge, Some(Entry::File { digest, .. })) => {
                 Ok(Some(self.contents.open(digest)?))
             }
             _ => Ok(None),
@@ -164,10 +164,10 @@ impl<'a> Opened<'a> {
     pub(crate) fn head(&self) -> io::Result<Vec<u8>> {
         let mut head = Vec::with_capacity(HEAD_BYTES);
         match (self.after(), &self.change.after) {
-            (Side::Bytes(bytes) | Side::Utf16(bytes), _) => {
+            (FileSide::Bytes(bytes) | FileSide::Utf16(bytes), _) => {
                 head.extend(bytes.iter().take(HEAD_BYTES))
             }
-            (Side::TooLarge, Some(Entry::File { digest, .. })) => {
+            (FileSide::TooLarge, Some(Entry::File { digest, .. })) => {
                 let file = self.contents.open(digest)?;
                 file.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
             }
@@ -193,16 +193,16 @@ impl<'a> Opened<'a> {
 }
 
 /// Reads the contents of an entry.
-pub(in crate::rules) fn read(entry: Option<&Entry>, contents: &dyn Contents) -> Side {
+pub(in crate::rules) fn read(entry: Option<&Entry>, contents: &dyn Contents) -> FileSide {
     let (size, digest) = match entry {
         Some(Entry::File { size, digest, .. }) => (*size, digest),
-        Some(Entry::Dir | Entry::Symlink { .. }) | None => return Side::Absent,
+        Some(Entry::Dir | Entry::Symlink { .. }) | None => return FileSide::Absent,
     };
     if size > MOST_BYTES {
-        return Side::TooLarge;
+        return FileSide::TooLarge;
     }
     if size == 0 {
-        return Side::Bytes(Vec::new());
+        return FileSide::Bytes(Vec::new());
     }
     // At once: a list that grows to this leaves holes in the heap.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
@@ -210,11 +210,11 @@ pub(in crate::rules) fn read(entry: Option<&Entry>, contents: &dyn Contents) -> 
         .open(digest)
         .and_then(|reader| reader.take(MOST_BYTES + 1).read_to_end(&mut bytes));
     match read {
-        Err(error) => Side::Unreadable(error.kind()),
-        Ok(_) if Digest::of(&bytes) != *digest => Side::Unreadable(io::ErrorKind::InvalidData),
+        Err(error) => FileSide::Unreadable(error.kind()),
+        Ok(_) if Digest::of(&bytes) != *digest => FileSide::Unreadable(io::ErrorKind::InvalidData),
         Ok(_) => match decoded(&bytes) {
-            Some(text) => Side::Utf16(text),
-            None => Side::Bytes(bytes),
+            Some(text) => FileSide::Utf16(text),
+            None => FileSide::Bytes(bytes),
         },
     }
 }

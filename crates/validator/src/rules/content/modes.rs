@@ -9,7 +9,7 @@ use crate::Severity;
 use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::names::fold::skeleton;
-use crate::rules::{Context, Opened};
+use crate::rules::{Context, FilePair};
 
 /// First bytes of what a system loads and runs.
 const MAGIC: &[(&[u8], &str)] = &[
@@ -46,10 +46,10 @@ pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &m
 /// Says that a new file is executable.
 pub(in crate::rules) fn new_programs(
     context: &Context<'_>,
-    opened: &Opened<'_>,
+    pair: &FilePair<'_>,
     report: &mut FindingBuffer,
 ) {
-    let (path, change) = (opened.path(), opened.change());
+    let (path, change) = (pair.path(), pair.change());
     let (
         None,
         Some(Entry::File {
@@ -60,7 +60,7 @@ pub(in crate::rules) fn new_programs(
     else {
         return;
     };
-    let (severity, message) = match runs_by_name(context, opened) {
+    let (severity, message) = match runs_by_name(context, pair) {
         true => (Severity::Note, "is a new script"),
         false => (Severity::Warn, "is new and executable"),
     };
@@ -69,10 +69,10 @@ pub(in crate::rules) fn new_programs(
 
 /// Returns true if a new file is a script that a person, or a file that is judged itself, has
 /// to name before it runs: by its ending, or because it is a text among other programs.
-pub(in crate::rules) fn runs_by_name(context: &Context<'_>, opened: &Opened<'_>) -> bool {
+pub(in crate::rules) fn runs_by_name(context: &Context<'_>, pair: &FilePair<'_>) -> bool {
     /// Fewer programs may be there by chance.
     const FEWEST: usize = 2;
-    let path = opened.path();
+    let path = pair.path();
     if is_script(path) {
         return true;
     }
@@ -86,7 +86,7 @@ pub(in crate::rules) fn runs_by_name(context: &Context<'_>, opened: &Opened<'_>)
     let below = context.baseline.below(directory);
     let beside =
         below.filter(|(other, entry)| other.parent() == Some(directory) && is_program(entry));
-    opened.after().text().is_some() && beside.take(FEWEST).count() == FEWEST
+    pair.after().text().is_some() && beside.take(FEWEST).count() == FEWEST
 }
 
 /// Endings of scripts, which a review shows.
@@ -112,11 +112,11 @@ fn is_searched(path: &RelPath) -> bool {
 
 pub(in crate::rules) fn machine_code(
     _: &Context<'_>,
-    opened: &Opened<'_>,
+    pair: &FilePair<'_>,
     report: &mut FindingBuffer,
 ) {
-    let path = opened.path();
-    let head = match opened.head() {
+    let path = pair.path();
+    let head = match pair.head() {
         Ok(head) => head,
         Err(error) => return unreadable(path, error.kind(), report),
     };

@@ -9,61 +9,56 @@ use crate::Severity;
 use crate::codes;
 use crate::file_findings::FileFindings;
 use crate::finding_buffer::FindingBuffer;
-use crate::rules::content::file_pair::{MOST_BYTES, Side, lines};
+use crate::rules::content::file_pair::{FileSide, MOST_BYTES, lines};
 use crate::rules::content::modes::runs_by_name;
-use crate::rules::names::invisible::{self, Unseen};
-use crate::rules::{Context, Opened};
+use crate::rules::names::invisible::{self, InvisibleChar};
+use crate::rules::{Context, FilePair};
 use crate::shown::shown;
 
 /// Says what of a file no rule has seen.
-pub(in crate::rules) fn examined(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
-    let path = opened.path();
-    match opened.after() {
-        Side::Unreadable(kind) => unreadable(path, *kind, report),
-        Side::TooLarge => {
+pub(in crate::rules) fn examined(_: &Context<'_>, pair: &FilePair<'_>, report: &mut FindingBuffer) {
+    let path = pair.path();
+    match pair.after() {
+        FileSide::Unreadable(kind) => unreadable(path, *kind, report),
+        FileSide::TooLarge => {
             let most = MOST_BYTES >> 20;
             let message = format!("more than {most} MiB, which no rule looks into");
             report.path(path, Severity::Warn, codes::CONTENT_UNEXAMINED, message);
         }
-        after @ (Side::Bytes(_) | Side::Utf16(_))
-            if after.text().is_none() && opened.before().text().is_some() =>
+        after @ (FileSide::Bytes(_) | FileSide::Utf16(_))
+            if after.text().is_none() && pair.before().text().is_some() =>
         {
             let message = "was text, and is binary now: a review shows only its digest";
             report.path(path, Severity::Warn, codes::CONTENT_BECAME_BINARY, message);
         }
-        Side::Absent | Side::Bytes(_) | Side::Utf16(_) => {}
+        FileSide::Absent | FileSide::Bytes(_) | FileSide::Utf16(_) => {}
     }
 }
 
 /// A first line that names the program to run the file with (SUS-26).
 pub(in crate::rules) fn shebang(
     context: &Context<'_>,
-    opened: &Opened<'_>,
+    pair: &FilePair<'_>,
     report: &mut FindingBuffer,
 ) {
-    let Some(after) = opened.after().bytes() else {
+    let Some(after) = pair.after().bytes() else {
         return;
     };
-    let Some(first) = interpreter(after, opened.path().as_str()) else {
+    let Some(first) = interpreter(after, pair.path().as_str()) else {
         return;
     };
-    let before = opened.before().bytes();
-    let message = match before.and_then(|bytes| interpreter(bytes, opened.path().as_str())) {
+    let before = pair.before().bytes();
+    let message = match before.and_then(|bytes| interpreter(bytes, pair.path().as_str())) {
         Some(old) if old == first => return,
         Some(_) => "names another program to run it with",
         None => "names the program to run it with",
     };
     let message = format!("{message}: `{}`", shown(&String::from_utf8_lossy(first)));
-    let severity = match opened.change().before {
-        None if runs_by_name(context, opened) => Severity::Note,
+    let severity = match pair.change().before {
+        None if runs_by_name(context, pair) => Severity::Note,
         _ => Severity::Warn,
     };
-    report.line(
-        (opened.path(), 1),
-        severity,
-        codes::CONTENT_SHEBANG,
-        message,
-    );
+    report.line((pair.path(), 1), severity, codes::CONTENT_SHEBANG, message);
 }
 
 /// Returns the first line, if a kernel reads it. `#![...]` starts many a Rust file.
@@ -74,8 +69,12 @@ fn interpreter<'a>(bytes: &'a [u8], path: &str) -> Option<&'a [u8]> {
 }
 
 /// Characters that are not seen, and what a terminal would obey (AUD-06).
-pub(in crate::rules) fn unseen(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
-    let Some(bytes) = opened.after().bytes().filter(|bytes| is_text(bytes)) else {
+pub(in crate::rules) fn invisible(
+    _: &Context<'_>,
+    pair: &FilePair<'_>,
+    report: &mut FindingBuffer,
+) {
+    let Some(bytes) = pair.after().bytes().filter(|bytes| is_text(bytes)) else {
         return;
     };
     let mut found = FileFindings::default();
@@ -85,7 +84,7 @@ pub(in crate::rules) fn unseen(_: &Context<'_>, opened: &Opened<'_>, report: &mu
         }
         let hidden = first_unseen(line, number == 1);
         let obeyed = first_control(line);
-        if (hidden.is_some() || obeyed.is_some()) && opened.adds_line(line) {
+        if (hidden.is_some() || obeyed.is_some()) && pair.adds_line(line) {
             if let Some((c, kind)) = hidden {
                 found.add_line(Severity::Warn, codes::CONTENT_INVISIBLE, number, || {
                     unseen_message(c, kind)
@@ -98,7 +97,7 @@ pub(in crate::rules) fn unseen(_: &Context<'_>, opened: &Opened<'_>, report: &mu
             }
         }
     }
-    found.report(opened.path(), "", report);
+    found.report(pair.path(), "", report);
 }
 
 /// Bytes of which a line has one if it has anything to be looked at: controls other than
@@ -139,7 +138,7 @@ fn is_text(bytes: &[u8]) -> bool {
     }
 }
 
-fn first_unseen(line: &[u8], mut starts: bool) -> Option<(char, Unseen)> {
+fn first_unseen(line: &[u8], mut starts: bool) -> Option<(char, InvisibleChar)> {
     line.utf8_chunks().find_map(|chunk| {
         let found = invisible::find(chunk.valid(), starts);
         starts = false;
@@ -147,11 +146,11 @@ fn first_unseen(line: &[u8], mut starts: bool) -> Option<(char, Unseen)> {
     })
 }
 
-fn unseen_message(c: char, kind: Unseen) -> String {
+fn unseen_message(c: char, kind: InvisibleChar) -> String {
     let what = match kind {
-        Unseen::Reorders => "which changes the order in which the line is shown",
-        Unseen::Invisible => "which is not seen",
-        Unseen::Hides => "which is not seen and can spell hidden text",
+        InvisibleChar::Reorders => "which changes the order in which the line is shown",
+        InvisibleChar::Invisible => "which is not seen",
+        InvisibleChar::Hides => "which is not seen and can spell hidden text",
     };
     format!("has U+{:04X}, {what}", u32::from(c))
 }

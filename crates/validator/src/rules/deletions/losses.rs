@@ -8,9 +8,9 @@ use lazaret_tree::{Change, Digest, Entry, RelPath, RelPathBuf};
 
 use crate::codes;
 use crate::finding_buffer::FindingBuffer;
-use crate::rules::content::file_pair::{Side, read};
+use crate::rules::content::file_pair::{FileSide, read};
 use crate::rules::git::hidden::ignored_by;
-use crate::rules::{Context, Opened};
+use crate::rules::{Context, FilePair};
 use crate::{BlobId, Severity};
 
 /// In a small tree a few files are a large part.
@@ -98,18 +98,18 @@ pub(in crate::rules) fn untracked(context: &Context<'_>, report: &mut FindingBuf
 /// Says that what was changed and not committed is as in git's index again.
 pub(in crate::rules) fn reverted(
     context: &Context<'_>,
-    opened: &Opened<'_>,
+    pair: &FilePair<'_>,
     report: &mut FindingBuffer,
 ) {
-    let path = opened.path();
+    let path = pair.path();
     let known = context.policy.index.as_ref();
     let Some(blob) = known.and_then(|index| index.blob(path)) else {
         return;
     };
-    if opened.change().before.is_none() {
+    if pair.change().before.is_none() {
         return;
     }
-    if opened.after().bytes().map(BlobId::of) == Some(blob) {
+    if pair.after().bytes().map(BlobId::of) == Some(blob) {
         let message = "is as it was committed or staged again: the changes since are gone, and git has no copy of them";
         report.path(path, Severity::Warn, codes::UNCOMMITTED_REVERTED, message);
     }
@@ -142,8 +142,8 @@ impl<'a> Ignores<'a> {
                 };
                 let file = file.parse::<RelPathBuf>().ok()?;
                 match read(context.baseline.get(&file), context.contents) {
-                    Side::Bytes(bytes) | Side::Utf16(bytes) => ignored_by(&bytes),
-                    Side::Absent | Side::TooLarge | Side::Unreadable(_) => None,
+                    FileSide::Bytes(bytes) | FileSide::Utf16(bytes) => ignored_by(&bytes),
+                    FileSide::Absent | FileSide::TooLarge | FileSide::Unreadable(_) => None,
                 }
             });
             let inside = match directory {

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use lazaret_tree::{Change, Entry, RelPath};
 
 use crate::rules::Context;
-use crate::rules::content::file_pair::{Side, lines, read};
+use crate::rules::content::file_pair::{FileSide, lines, read};
 use crate::rules::names::fold::skeleton;
 
 /// The most files that are compared, and the most bytes of one.
@@ -95,7 +95,7 @@ impl<'a> Moves<'a> {
             return None;
         }
         let side = read(Some(entry), self.context.contents);
-        let (Side::Bytes(bytes) | Side::Utf16(bytes)) = side else {
+        let (FileSide::Bytes(bytes) | FileSide::Utf16(bytes)) = side else {
             return None;
         };
         let lines = lines(&bytes).map(|(_, line)| line.trim_ascii());

@@ -9,7 +9,7 @@ use crate::file_findings::FileFindings;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::content::file_pair::lines;
 use crate::rules::git::names::GitFile;
-use crate::rules::{Context, Opened};
+use crate::rules::{Context, FilePair};
 use crate::shown::shown;
 use crate::{Driver, DriverKind, GitConfig, Severity};
 use macros::Macros;
@@ -31,15 +31,15 @@ pub(crate) const ATTRIBUTES: &[(&str, &str)] = &[
 
 pub(in crate::rules) fn check(
     context: &Context<'_>,
-    opened: &Opened<'_>,
+    pair: &FilePair<'_>,
     report: &mut FindingBuffer,
 ) {
-    let path = opened.path();
+    let path = pair.path();
     if !GitFile::Attributes.is(path.file_name()) {
         return;
     }
-    let bytes = opened.after().bytes().unwrap_or_default();
-    let root = macros::at_the_root(context, opened);
+    let bytes = pair.after().bytes().unwrap_or_default();
+    let root = macros::at_the_root(context, pair);
     let macros = Macros::of(root.bytes().unwrap_or_default());
     let git = &context.policy.git;
     let mut found = FileFindings::default();
@@ -48,7 +48,7 @@ pub(in crate::rules) fn check(
         let mut choices = words(line)
             .filter_map(|word| Choice::of(word, &macros))
             .peekable();
-        if choices.peek().is_none() || !opened.adds_line(line) {
+        if choices.peek().is_none() || !pair.adds_line(line) {
             continue;
         }
         for choice in choices {

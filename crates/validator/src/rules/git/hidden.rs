@@ -8,7 +8,7 @@ use lazaret_tree::{Change, Entry, RelPath, escape};
 use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::git::names::GitFile;
-use crate::rules::{Context, Opened};
+use crate::rules::{Context, FilePair};
 use crate::{Destination, Severity};
 
 /// Ignore files with more lines are not matched, but said: patterns cost memory (AUD-04).
@@ -19,10 +19,10 @@ const MOST_NAMES: usize = 3;
 
 pub(in crate::rules) fn check(
     context: &Context<'_>,
-    opened: &Opened<'_>,
+    pair: &FilePair<'_>,
     report: &mut FindingBuffer,
 ) {
-    let path = opened.path();
+    let path = pair.path();
     // Elsewhere git reads this one name only, and there are hundreds of others.
     let is_read = match context.policy.destination {
         Destination::Folds => GitFile::Ignore.is(path.file_name()),
@@ -31,8 +31,8 @@ pub(in crate::rules) fn check(
     if !is_read {
         return;
     }
-    let after = opened.after().bytes().unwrap_or_default();
-    let before = opened.before().bytes().unwrap_or_default();
+    let after = pair.after().bytes().unwrap_or_default();
+    let before = pair.before().bytes().unwrap_or_default();
     let dir = path.parent();
     let (Some(now), Some(then)) = (ignored_by(after), ignored_by(before)) else {
         let message = "too long to be understood; it may hide files of this batch from git";

@@ -14,7 +14,7 @@ use lazaret_tree::{Change, Entry, RelPath, RelPathBuf, escape};
 use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
-use crate::rules::content::file_pair::{Side, read};
+use crate::rules::content::file_pair::{FileSide, read};
 use crate::rules::git::hidden;
 use crate::rules::names::fold::skeleton;
 use crate::{Finding, Severity, Subject};
@@ -204,13 +204,13 @@ impl<'a> Ignores<'a> {
             };
             let file = RelPath::new(&file).ok().and_then(&entry);
             let rules = match read(file, self.context.contents) {
-                Side::Absent => None,
-                Side::Bytes(bytes) | Side::Utf16(bytes) => {
+                FileSide::Absent => None,
+                FileSide::Bytes(bytes) | FileSide::Utf16(bytes) => {
                     let rules = hidden::ignored_by(&bytes);
                     self.unknown |= rules.is_none();
                     rules
                 }
-                Side::TooLarge | Side::Unreadable(_) => {
+                FileSide::TooLarge | FileSide::Unreadable(_) => {
                     self.unknown = true;
                     None
                 }

@@ -9,15 +9,15 @@ use crate::file_findings::FileFindings;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::content::file_pair::lines;
 use crate::rules::git::names::GitFile;
-use crate::rules::{Context, Opened};
+use crate::rules::{Context, FilePair};
 use crate::shown::shown;
 
-pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
-    let path = opened.path();
+pub(in crate::rules) fn check(_: &Context<'_>, pair: &FilePair<'_>, report: &mut FindingBuffer) {
+    let path = pair.path();
     if !GitFile::Modules.is(path.file_name()) {
         return;
     }
-    let bytes = opened.after().bytes().unwrap_or_default();
+    let bytes = pair.after().bytes().unwrap_or_default();
     let mut found = FileFindings::default();
     // A value may go on in the next line: then it is one line, and new if any part is.
     let mut whole: Vec<u8> = Vec::new();
@@ -27,7 +27,7 @@ pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut
             (first, is_new) = (number, false);
             whole.clear();
         }
-        is_new |= opened.adds_line(line);
+        is_new |= pair.adds_line(line);
         whole.extend_from_slice(line);
         goes_on = ends_open(&whole);
         if goes_on {

@@ -9,7 +9,7 @@ use crate::Severity;
 use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
-use crate::rules::links::targets::{Leads, follow};
+use crate::rules::links::targets::{LinkTargetCheck, follow};
 
 pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &mut FindingBuffer) {
     if context.policy.left_out.is_empty() || context.is_git(&change.path) {
@@ -42,6 +42,6 @@ fn end(collected: Changed<'_>, change: &Change) -> Option<RelPathBuf> {
         return None;
     };
     let followed = follow(|path| collected.get(path), &change.path, target, None);
-    let is_inside = followed.leads == Leads::Inside;
+    let is_inside = followed.leads == LinkTargetCheck::Inside;
     is_inside.then(|| followed.end.parse().ok()).flatten()
 }

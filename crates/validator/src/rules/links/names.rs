@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use lazaret_tree::{Entry, RelPath, RelPathBuf};
 
 use crate::rules::Context;
-use crate::rules::links::targets::{Leads, follow};
+use crate::rules::links::targets::{LinkTargetCheck, follow};
 
 /// The most names of one path. A path with more is not judged by all of them.
 pub(crate) const MOST_NAMES: usize = 256;
@@ -80,7 +80,7 @@ impl<'a> Names<'a> {
             for through in followed.through {
                 self.insert(through.as_str().to_owned(), path, Reach::Itself);
             }
-            if followed.leads == Leads::Inside {
+            if followed.leads == LinkTargetCheck::Inside {
                 self.insert(followed.end, path, Reach::All);
             }
         }

@@ -14,7 +14,7 @@ const MAX_LINKS: usize = 40;
 
 /// Where a link leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::rules) enum Leads {
+pub(in crate::rules) enum LinkTargetCheck {
     /// To something in the tree, or to where something could be.
     Inside,
     /// To an absolute path.
@@ -38,17 +38,17 @@ pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &m
     let shown = escape(target.as_str().as_bytes());
     let followed = follow(|path| context.collected.get(path), path, target, None);
     let (code, message) = match followed.leads {
-        Leads::Inside => return,
-        Leads::Absolute => (
+        LinkTargetCheck::Inside => return,
+        LinkTargetCheck::Absolute => (
             codes::LINK_ABSOLUTE,
             format!("leads to the absolute path `{shown}`"),
         ),
-        Leads::Outside => (
+        LinkTargetCheck::Outside => (
             codes::LINK_ESCAPE,
             format!("`{shown}` leads out of the workspace"),
         ),
-        Leads::Loop => (codes::LINK_LOOP, format!("`{shown}` leads in circles")),
-        Leads::Git => (codes::LINK_GIT, format!("`{shown}` leads into `.git`")),
+        LinkTargetCheck::Loop => (codes::LINK_LOOP, format!("`{shown}` leads in circles")),
+        LinkTargetCheck::Git => (codes::LINK_GIT, format!("`{shown}` leads into `.git`")),
     };
     report.block(path, code, message);
 }
@@ -71,7 +71,7 @@ pub(in crate::rules) fn redirected(context: &Context<'_>, report: &mut FindingBu
         }
         let now = follow(|path| context.collected.get(path), path, target, None);
         let then = follow(|path| context.baseline.get(path), path, target, None);
-        if now.leads == Leads::Inside || then.leads != Leads::Inside {
+        if now.leads == LinkTargetCheck::Inside || then.leads != LinkTargetCheck::Inside {
             continue;
         }
         let shown = escape(path.as_str().as_bytes());
@@ -88,7 +88,7 @@ pub(in crate::rules) fn redirected(context: &Context<'_>, report: &mut FindingBu
 /// What became of a target that was walked through a tree.
 #[derive(Debug)]
 pub(in crate::rules) struct Followed {
-    pub(in crate::rules) leads: Leads,
+    pub(in crate::rules) leads: LinkTargetCheck,
     /// Where it ends, no link on the way any more; the root is the empty text. It means
     /// something only of one that leads inside.
     pub(in crate::rules) end: String,
@@ -114,7 +114,7 @@ pub(in crate::rules) fn follow<'t>(
     };
     let leads = match walk.enter(target) {
         Ok(()) => walk.walk(entry, link),
-        Err(Gone) => Leads::Absolute,
+        Err(Gone) => LinkTargetCheck::Absolute,
     };
     Followed {
         leads,
@@ -153,7 +153,11 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn walk<'t>(&mut self, entry: impl Fn(&RelPath) -> Option<&'t Entry>, link: &RelPath) -> Leads {
+    fn walk<'t>(
+        &mut self,
+        entry: impl Fn(&RelPath) -> Option<&'t Entry>,
+        link: &RelPath,
+    ) -> LinkTargetCheck {
         while let Some(component) = self.rest.pop() {
             if self.outside.is_some() {
                 self.step_outside(component);
@@ -161,12 +165,12 @@ impl Walk<'_> {
             }
             if component == ".." {
                 if self.at.pop().is_none() && self.leave().is_err() {
-                    return Leads::Outside;
+                    return LinkTargetCheck::Outside;
                 }
                 continue;
             }
             if is_git_name(&component) {
-                return Leads::Git;
+                return LinkTargetCheck::Git;
             }
             self.at.push(component);
             let here = self.at.join("/");
@@ -178,16 +182,16 @@ impl Walk<'_> {
             };
             self.through.push(here.to_owned());
             if here == link || self.through.len() >= MAX_LINKS {
-                return Leads::Loop;
+                return LinkTargetCheck::Loop;
             }
             self.at.pop();
             if self.enter(target).is_err() {
-                return Leads::Outside;
+                return LinkTargetCheck::Outside;
             }
         }
         match self.outside {
-            Some(_) => Leads::Outside,
-            None => Leads::Inside,
+            Some(_) => LinkTargetCheck::Outside,
+            None => LinkTargetCheck::Inside,
         }
     }
 

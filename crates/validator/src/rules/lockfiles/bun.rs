@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::source::Source;
 use super::split_version;
 use crate::rules::structured::{Unreadable, Value, json};
@@ -13,20 +13,20 @@ use crate::rules::structured::{Unreadable, Value, json};
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let plain = without_last_commas(text);
     let document = json::read(&plain)?;
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     let packages = document.root.get("packages");
     for (place, package) in packages.map_or(&[][..], Value::entries) {
-        pins.push(read_package(place, package)?.into_owned())?;
+        locked_packages.push(read_package(place, package)?.into_owned())?;
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
         trusted: Vec::new(),
     })
 }
 
-fn read_package<'a>(place: &str, package: &Value<'a>) -> Result<Pin<'a>, Unreadable> {
+fn read_package<'a>(place: &str, package: &Value<'a>) -> Result<LockedPackage<'a>, Unreadable> {
     let odd = || Unreadable::at(package.at, "has a package in an unknown form");
     let items = package.items();
     let what = items.first().and_then(Value::text).ok_or_else(odd)?;
@@ -50,10 +50,11 @@ fn read_package<'a>(place: &str, package: &Value<'a>) -> Result<Pin<'a>, Unreada
         (true, rest) => (read_address(version), "", rest.last().copied()),
         _ => return Err(odd()),
     };
-    let pin = Pin::new(package.at, installed.to_owned(), version.to_owned(), source);
-    Ok(Pin {
+    let locked_package =
+        LockedPackage::new(package.at, installed.to_owned(), version.to_owned(), source);
+    Ok(LockedPackage {
         alias,
-        ..pin.hashed(hash.cloned())
+        ..locked_package.hashed(hash.cloned())
     })
 }
 

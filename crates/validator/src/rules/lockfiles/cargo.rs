@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::source::{Address, Source};
 use super::{required, text_in};
 use crate::rules::structured::{Unreadable, toml};
@@ -24,7 +24,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         .collect();
     let unused = root.get("patch").and_then(|patch| patch.get("unused"));
     let packages = [root.get("package"), unused, root.get("root")];
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     for list in packages.into_iter().flatten() {
         let packages = match list.items() {
             // `[root]` is the table itself.
@@ -42,12 +42,13 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
             };
             let integrity = text_in(package, "checksum")?.or_else(old);
             let source = source(stated.clone());
-            let pin = Pin::new(package.at, name, version, source);
-            pins.push(pin.hashed(integrity.filter(|hash| hash != "<none>")))?;
+            let locked_package = LockedPackage::new(package.at, name, version, source);
+            locked_packages
+                .push(locked_package.hashed(integrity.filter(|hash| hash != "<none>")))?;
         }
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Odd,
         repeated: document.repeated,
         trusted: Vec::new(),

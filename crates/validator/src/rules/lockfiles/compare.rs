@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::RandomState;
 
-use super::index::{Index, Key, substance};
-use super::lock::{Lock, Pin, Repetition, Trusted};
+use super::index::{Index, Key, identity};
+use super::lock::{Lock, LockedPackage, Repetition, Trusted};
 use super::source::Source;
 use crate::Severity::{Block, Note, Warn};
 use crate::codes;
@@ -20,7 +20,7 @@ const MOST_COMPARED: usize = 16;
 /// Compares, and returns what there is to say.
 pub(super) fn compare(before: &Before<Lock<'_>>, after: &Lock<'_>) -> FileFindings {
     let nothing = Lock {
-        pins: Vec::new(),
+        locked_packages: Vec::new(),
         repetition: after.repetition,
         repeated: Vec::new(),
         trusted: Vec::new(),
@@ -34,10 +34,10 @@ pub(super) fn compare(before: &Before<Lock<'_>>, after: &Lock<'_>) -> FileFindin
     let mut remarks = FileFindings::default();
     repeated(known, after, &mut remarks);
     trusted(known, after, &mut remarks);
-    for (key, pins) in new.keys() {
+    for (key, locked_packages) in new.keys() {
         match old.get(&key) {
-            Some(known) => known_key(known, pins, &mut remarks),
-            None => new_key(&old, &key, pins, &mut remarks),
+            Some(known) => known_key(known, locked_packages, &mut remarks),
+            None => new_key(&old, &key, locked_packages, &mut remarks),
         }
     }
     match before {
@@ -77,14 +77,22 @@ fn repeated(old: &Lock<'_>, new: &Lock<'_>, remarks: &mut FileFindings) {
         return;
     }
     let mut seen = HashSet::new();
-    for pin in new.pins.iter().filter(|pin| pin.file.is_empty()) {
-        if !seen.insert((&pin.name, &pin.version, &pin.source)) {
+    for locked_package in new
+        .locked_packages
+        .iter()
+        .filter(|locked_package| locked_package.file.is_empty())
+    {
+        if !seen.insert((
+            &locked_package.name,
+            &locked_package.version,
+            &locked_package.source,
+        )) {
             remarks.add(
                 Block,
                 codes::LOCKFILE_REPEATED_PACKAGE,
-                Some(pin.at),
+                Some(locked_package.at),
                 || {
-                    let title = title(pin);
+                    let title = title(locked_package);
                     format!("{title} is there twice, and readers differ in which they take")
                 },
             );
@@ -105,24 +113,29 @@ fn trusted(old: &Lock<'_>, new: &Lock<'_>, remarks: &mut FileFindings) {
 }
 
 /// A version that was there before: it may not change what it is.
-fn known_key(known: &[&Pin<'_>], pins: &[&Pin<'_>], remarks: &mut FileFindings) {
-    for pin in pins {
-        let same = known.binary_search_by(|old| substance(old).cmp(&substance(pin)));
-        if same.is_ok() || pin.source == Source::Bundled {
+fn known_key(
+    known: &[&LockedPackage<'_>],
+    locked_packages: &[&LockedPackage<'_>],
+    remarks: &mut FileFindings,
+) {
+    for locked_package in locked_packages {
+        let same = known.binary_search_by(|old| identity(old).cmp(&identity(locked_package)));
+        if same.is_ok() || locked_package.source == Source::Bundled {
             continue;
         }
         // What is nearest is the most telling to compare with.
         let compared = || known.iter().take(MOST_COMPARED);
-        let same_source = compared().find(|old| old.source == pin.source && old.alias == pin.alias);
-        let same_hash = || compared().find(|old| old.integrity == pin.integrity);
+        let same_source = compared()
+            .find(|old| old.source == locked_package.source && old.alias == locked_package.alias);
+        let same_hash = || compared().find(|old| old.integrity == locked_package.integrity);
         if let Some(old) = same_source.or_else(same_hash).or(known.first()) {
-            changed_source(old, pin, remarks);
-            changed_contents(old, pin, remarks);
+            changed_source(old, locked_package, remarks);
+            changed_contents(old, locked_package, remarks);
         }
     }
 }
 
-fn changed_source(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut FileFindings) {
+fn changed_source(old: &LockedPackage<'_>, new: &LockedPackage<'_>, remarks: &mut FileFindings) {
     let at = Some(new.at);
     if old.source == new.source {
         return;
@@ -165,7 +178,7 @@ fn changed_source(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut FileFindings) {
     }
 }
 
-fn changed_contents(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut FileFindings) {
+fn changed_contents(old: &LockedPackage<'_>, new: &LockedPackage<'_>, remarks: &mut FileFindings) {
     let at = Some(new.at);
     if old.alias != new.alias {
         remarks.add(Block, codes::LOCKFILE_ALIAS, at, || {
@@ -191,9 +204,14 @@ fn changed_contents(old: &Pin<'_>, new: &Pin<'_>, remarks: &mut FileFindings) {
 }
 
 /// Something new: a file of a known version, a version of a known name, or a name.
-fn new_key(old: &Index<'_>, key: &Key<'_>, pins: &[&Pin<'_>], remarks: &mut FileFindings) {
+fn new_key(
+    old: &Index<'_>,
+    key: &Key<'_>,
+    locked_packages: &[&LockedPackage<'_>],
+    remarks: &mut FileFindings,
+) {
     let (name, version, file) = *key;
-    for pair in pins.windows(2) {
+    for pair in locked_packages.windows(2) {
         if let [a, b] = pair
             && a.source == b.source
             && unlike(a, b)
@@ -203,10 +221,10 @@ fn new_key(old: &Index<'_>, key: &Key<'_>, pins: &[&Pin<'_>], remarks: &mut File
             });
         }
     }
-    for pin in pins {
-        origin(old, pin, remarks);
+    for locked_package in locked_packages {
+        origin(old, locked_package, remarks);
     }
-    if let Some(first) = pins.first()
+    if let Some(first) = locked_packages.first()
         && !file.is_empty()
         && old.has_version(name, version)
     {
@@ -217,7 +235,7 @@ fn new_key(old: &Index<'_>, key: &Key<'_>, pins: &[&Pin<'_>], remarks: &mut File
 }
 
 /// Whether two hashes of the same algorithm differ.
-fn unlike(a: &Pin<'_>, b: &Pin<'_>) -> bool {
+fn unlike(a: &LockedPackage<'_>, b: &LockedPackage<'_>) -> bool {
     fn algorithm(hash: &str) -> Option<&str> {
         hash.split(['-', ':', '=']).next()
     }
@@ -228,45 +246,60 @@ fn unlike(a: &Pin<'_>, b: &Pin<'_>) -> bool {
 }
 
 /// Where something new comes from.
-fn origin(old: &Index<'_>, pin: &Pin<'_>, remarks: &mut FileFindings) {
-    let at = Some(pin.at);
-    if let Some(address) = pin.source.address().filter(|address| address.is_insecure()) {
+fn origin(old: &Index<'_>, locked_package: &LockedPackage<'_>, remarks: &mut FileFindings) {
+    let at = Some(locked_package.at);
+    if let Some(address) = locked_package
+        .source
+        .address()
+        .filter(|address| address.is_insecure())
+    {
         remarks.add(Warn, codes::LOCKFILE_INSECURE, at, || {
-            let title = title(pin);
+            let title = title(locked_package);
             format!("{title} comes from {address}, which others on the way can change")
         });
     }
-    if let Source::Git(..) = pin.source {
+    if let Source::Git(..) = locked_package.source {
         remarks.add(Warn, codes::LOCKFILE_GIT, at, || {
-            format!("{} comes from {}", title(pin), pin.source)
-        });
-    }
-    if is_misnamed(pin) {
-        remarks.add(Block, codes::LOCKFILE_MISNAMED, at, || {
-            format!("{} comes from the archive of another package", title(pin))
-        });
-    }
-    let named = old.named(&pin.name);
-    if named.is_some_and(|named| named.from_registry)
-        && matches!(pin.source, Source::Git(..) | Source::Path(_))
-    {
-        // Without a version nothing says that it is another one.
-        let severity = if pin.version.is_empty() { Block } else { Warn };
-        remarks.add(severity, codes::LOCKFILE_MOVED, at, || {
-            let title = title(pin);
             format!(
-                "{title} comes from {}, and came from a registry",
-                pin.source
+                "{} comes from {}",
+                title(locked_package),
+                locked_package.source
             )
         });
     }
-    if let Some(alias) = &pin.alias
+    if is_misnamed(locked_package) {
+        remarks.add(Block, codes::LOCKFILE_MISNAMED, at, || {
+            format!(
+                "{} comes from the archive of another package",
+                title(locked_package)
+            )
+        });
+    }
+    let named = old.named(&locked_package.name);
+    if named.is_some_and(|named| named.from_registry)
+        && matches!(locked_package.source, Source::Git(..) | Source::Path(_))
+    {
+        // Without a version nothing says that it is another one.
+        let severity = if locked_package.version.is_empty() {
+            Block
+        } else {
+            Warn
+        };
+        remarks.add(severity, codes::LOCKFILE_MOVED, at, || {
+            let title = title(locked_package);
+            format!(
+                "{title} comes from {}, and came from a registry",
+                locked_package.source
+            )
+        });
+    }
+    if let Some(alias) = &locked_package.alias
         && !named.is_some_and(|named| named.aliases.contains(&**alias))
     {
         remarks.add(Warn, codes::LOCKFILE_ALIAS, at, || {
             format!(
                 "{} has the contents of another package, {}",
-                title(pin),
+                title(locked_package),
                 shown(alias)
             )
         });
@@ -275,8 +308,8 @@ fn origin(old: &Index<'_>, pin: &Pin<'_>, remarks: &mut FileFindings) {
 
 /// Whether an archive of an npm registry, `…/NAME/-/BASE-1.0.0.tgz`, is of another package
 /// than the one that it is installed as.
-fn is_misnamed(pin: &Pin<'_>) -> bool {
-    let Source::Web(address) = &pin.source else {
+fn is_misnamed(locked_package: &LockedPackage<'_>) -> bool {
+    let Source::Web(address) = &locked_package.source else {
         return false;
     };
     let path = address.rest.split(['?', '#']).next().unwrap_or_default();
@@ -286,7 +319,11 @@ fn is_misnamed(pin: &Pin<'_>) -> bool {
     if !file.ends_with(".tgz") {
         return false;
     }
-    let name = pin.alias.as_ref().unwrap_or(&pin.name).to_lowercase();
+    let name = locked_package
+        .alias
+        .as_ref()
+        .unwrap_or(&locked_package.name)
+        .to_lowercase();
     let place = place.to_lowercase().replace("%2f", "/").replace("%40", "@");
     let rest = place.strip_suffix(&*name);
     !rest.is_some_and(|rest| rest.ends_with('/'))
@@ -294,29 +331,37 @@ fn is_misnamed(pin: &Pin<'_>) -> bool {
 
 /// Hosts that nothing came from before, once each.
 fn new_hosts(old: &Index<'_>, new: &Lock<'_>, remarks: &mut FileFindings) {
-    let mut hosts: BTreeMap<&str, (usize, &Pin<'_>)> = BTreeMap::new();
-    for pin in &new.pins {
-        let host = pin.source.address().map(|address| &*address.host);
+    let mut hosts: BTreeMap<&str, (usize, &LockedPackage<'_>)> = BTreeMap::new();
+    for locked_package in &new.locked_packages {
+        let host = locked_package
+            .source
+            .address()
+            .map(|address| &*address.host);
         // A lockfile whose first package comes from where the tool looks by itself.
-        let is_first = || old.hosts.is_empty() && pin.source.is_usual();
+        let is_first = || old.hosts.is_empty() && locked_package.source.is_usual();
         if let Some(host) = host.filter(|host| !old.hosts.contains(host) && !is_first()) {
-            hosts.entry(host).or_insert((0, pin)).0 += 1;
+            hosts.entry(host).or_insert((0, locked_package)).0 += 1;
         }
     }
-    for (count, pin) in hosts.into_values() {
-        let Some(address) = pin.source.address() else {
+    for (count, locked_package) in hosts.into_values() {
+        let Some(address) = locked_package.source.address() else {
             continue;
         };
-        remarks.add(Warn, codes::LOCKFILE_NEW_SOURCE, Some(pin.at), || {
-            let title = title(pin);
-            match count {
-                1 => format!("nothing came from {address} before, and now {title} does"),
-                _ => format!(
-                    "nothing came from {address} before, and now {title} and {} more do",
-                    count - 1
-                ),
-            }
-        });
+        remarks.add(
+            Warn,
+            codes::LOCKFILE_NEW_SOURCE,
+            Some(locked_package.at),
+            || {
+                let title = title(locked_package);
+                match count {
+                    1 => format!("nothing came from {address} before, and now {title} does"),
+                    _ => format!(
+                        "nothing came from {address} before, and now {title} and {} more do",
+                        count - 1
+                    ),
+                }
+            },
+        );
     }
 }
 
@@ -324,26 +369,33 @@ fn new_hosts(old: &Index<'_>, new: &Lock<'_>, remarks: &mut FileFindings) {
 fn mixed_hosts(lock: &Lock<'_>, remarks: &mut FileFindings) {
     // An index and its files are on different hosts by design.
     for is_file in [false, true] {
-        let mut hosts: BTreeMap<&str, (usize, &Pin<'_>)> = BTreeMap::new();
-        for pin in lock
-            .pins
+        let mut hosts: BTreeMap<&str, (usize, &LockedPackage<'_>)> = BTreeMap::new();
+        for locked_package in lock
+            .locked_packages
             .iter()
-            .filter(|pin| pin.file.is_empty() != is_file)
+            .filter(|locked_package| locked_package.file.is_empty() != is_file)
         {
-            if let Source::Web(address) = &pin.source {
-                hosts.entry(&address.host).or_insert((0, pin)).0 += 1;
+            if let Source::Web(address) = &locked_package.source {
+                hosts.entry(&address.host).or_insert((0, locked_package)).0 += 1;
             }
         }
         let common = hosts
             .iter()
-            .max_by_key(|(_, (count, pin))| (*count, Reverse(pin.at)));
+            .max_by_key(|(_, (count, locked_package))| (*count, Reverse(locked_package.at)));
         let common = common.map(|(host, _)| *host);
-        for (host, (count, pin)) in hosts {
+        for (host, (count, locked_package)) in hosts {
             if Some(host) != common {
-                remarks.add(Warn, codes::LOCKFILE_MIXED_SOURCES, Some(pin.at), || {
-                    let (host, title) = (shown(host), title(pin));
-                    format!("not all is from one place: {count} from {host}, the first is {title}")
-                });
+                remarks.add(
+                    Warn,
+                    codes::LOCKFILE_MIXED_SOURCES,
+                    Some(locked_package.at),
+                    || {
+                        let (host, title) = (shown(host), title(locked_package));
+                        format!(
+                            "not all is from one place: {count} from {host}, the first is {title}"
+                        )
+                    },
+                );
             }
         }
     }
@@ -352,7 +404,7 @@ fn mixed_hosts(lock: &Lock<'_>, remarks: &mut FileFindings) {
 /// Versions all of whose hashed files were replaced.
 fn replaced_files(old: &Index<'_>, new: &Index<'_>, remarks: &mut FileFindings) {
     let mut done = None;
-    for ((name, version, file), pins) in new.keys() {
+    for ((name, version, file), locked_packages) in new.keys() {
         if file.is_empty() || done == Some((name, version)) {
             continue;
         }
@@ -362,23 +414,35 @@ fn replaced_files(old: &Index<'_>, new: &Index<'_>, remarks: &mut FileFindings) 
             continue;
         }
         let mut is = new.files(name, version).filter_map(hash);
-        if let Some(pin) = pins.first()
+        if let Some(locked_package) = locked_packages.first()
             && !is.any(|hash| was.contains(hash))
         {
-            remarks.add(Block, codes::LOCKFILE_INTEGRITY, Some(pin.at), || {
-                format!("{} has none of its known files any more", title(pin))
-            });
+            remarks.add(
+                Block,
+                codes::LOCKFILE_INTEGRITY,
+                Some(locked_package.at),
+                || {
+                    format!(
+                        "{} has none of its known files any more",
+                        title(locked_package)
+                    )
+                },
+            );
         }
     }
 }
 
-fn hash<'p>(pin: &'p Pin<'_>) -> Option<&'p str> {
-    pin.integrity.as_deref()
+fn hash<'p>(locked_package: &'p LockedPackage<'_>) -> Option<&'p str> {
+    locked_package.integrity.as_deref()
 }
 
-fn title(pin: &Pin<'_>) -> String {
-    match pin.version.is_empty() {
-        true => shown(&pin.name),
-        false => format!("{} {}", shown(&pin.name), shown(&pin.version)),
+fn title(locked_package: &LockedPackage<'_>) -> String {
+    match locked_package.version.is_empty() {
+        true => shown(&locked_package.name),
+        false => format!(
+            "{} {}",
+            shown(&locked_package.name),
+            shown(&locked_package.version)
+        ),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::source::{Address, Source};
 use super::{required, text_in};
 use crate::rules::structured::{Unreadable, Value, json};
@@ -11,39 +11,43 @@ use crate::rules::structured::{Unreadable, Value, json};
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let document = json::read(text)?;
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     for list in ["packages", "packages-dev"] {
         let packages = document.root.get(list).map_or(&[][..], Value::items);
         for package in packages {
-            read_package(package, &mut pins)?;
+            read_package(package, &mut locked_packages)?;
         }
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
         trusted: Vec::new(),
     })
 }
 
-fn read_package<'a>(package: &Value<'a>, pins: &mut Pins<'a>) -> Result<(), Unreadable> {
+fn read_package<'a>(
+    package: &Value<'a>,
+    locked_packages: &mut LockedPackages<'a>,
+) -> Result<(), Unreadable> {
     let name = required(package, "name")?;
     let version = required(package, "version")?;
     let dist = package.get("dist").map(Origin::read).transpose()?;
     let repository = package.get("source").map(Origin::read).transpose()?;
     let known = dist.as_ref().and_then(|dist| dist.contents.clone());
     if let Some(dist) = dist {
-        let pin = Pin::new(package.at, name.clone(), version.clone(), dist.source);
-        pins.push(pin.hashed(dist.contents))?;
+        let locked_package =
+            LockedPackage::new(package.at, name.clone(), version.clone(), dist.source);
+        locked_packages.push(locked_package.hashed(dist.contents))?;
     }
     if let Some(repository) = repository {
         let contents = repository
             .contents
             .filter(|contents| Some(contents) != known.as_ref());
-        let pin = Pin::new(package.at, name, version, repository.source);
-        pins.push(Pin {
+        let locked_package = LockedPackage::new(package.at, name, version, repository.source);
+        locked_packages.push(LockedPackage {
             file: Cow::Borrowed("source"),
-            ..pin.hashed(contents)
+            ..locked_package.hashed(contents)
         })?;
     }
     Ok(())

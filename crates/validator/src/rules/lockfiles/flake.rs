@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::source::{Address, Source};
 use super::swift::repository;
 use super::{required, text_in};
@@ -11,22 +11,25 @@ use crate::rules::structured::{Unreadable, Value, json};
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let document = json::read(text)?;
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     for (node, input) in document.root.get("nodes").map_or(&[][..], Value::entries) {
         // The root has inputs only.
         if let Some(locked) = input.get("locked") {
-            pins.push(read_input(node, locked)?)?;
+            locked_packages.push(read_input(node, locked)?)?;
         }
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Odd,
         repeated: document.repeated,
         trusted: Vec::new(),
     })
 }
 
-fn read_input<'a>(node: &Cow<'a, str>, locked: &Value<'a>) -> Result<Pin<'a>, Unreadable> {
+fn read_input<'a>(
+    node: &Cow<'a, str>,
+    locked: &Value<'a>,
+) -> Result<LockedPackage<'a>, Unreadable> {
     let hash = text_in(locked, "narHash")?;
     let revision = text_in(locked, "rev")?;
     let source = match required(locked, "type")?.as_ref() {
@@ -48,6 +51,6 @@ fn read_input<'a>(node: &Cow<'a, str>, locked: &Value<'a>) -> Result<Pin<'a>, Un
         }
     };
     let version = revision.unwrap_or_default();
-    let pin = Pin::new(locked.at, node.clone(), version, source);
-    Ok(pin.hashed(hash))
+    let locked_package = LockedPackage::new(locked.at, node.clone(), version, source);
+    Ok(locked_package.hashed(hash))
 }

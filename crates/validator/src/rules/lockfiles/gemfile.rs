@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::lock::{Lock, MOST_PINS, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, MOST_PINS, Repetition};
 use super::source::{Address, Source};
 use crate::rules::structured::{Unreadable, offset};
 
@@ -23,7 +23,7 @@ const MOST_REMOTES: usize = 16;
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     let mut hashes: HashMap<(&str, &str), &str> = HashMap::new();
     let mut section = Section::default();
     let mut start = 0;
@@ -69,7 +69,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
                     return Err(error("has something behind its version"));
                 }
                 for source in section.sources() {
-                    pins.push(Pin::new(at, name, version, source))?;
+                    locked_packages.push(LockedPackage::new(at, name, version, source))?;
                 }
             }
             // What a gem needs, platforms, and versions of tools.
@@ -77,13 +77,13 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
             _ => return Err(error("stands before any section")),
         }
     }
-    for pin in pins.iter_mut() {
-        let (name, version) = (&*pin.name, &*pin.version);
+    for locked_package in locked_packages.iter_mut() {
+        let (name, version) = (&*locked_package.name, &*locked_package.version);
         let hash = hashes.get(&(name, version)).filter(|hash| !hash.is_empty());
-        pin.integrity = hash.map(|hash| Cow::Borrowed(*hash));
+        locked_package.integrity = hash.map(|hash| Cow::Borrowed(*hash));
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: Vec::new(),
         trusted: Vec::new(),

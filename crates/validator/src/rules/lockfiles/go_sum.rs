@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::source::Source;
 use crate::rules::structured::{Unreadable, offset};
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     let mut start = 0;
     for line in text.split('\n') {
         let at = offset(start);
@@ -25,15 +25,15 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
             Some(version) => (version, "go.mod"),
             None => (version, ""),
         };
-        let pin = Pin::new(at, name, version, Source::Unstated);
-        let pin = pin.hashed(Some(Cow::Borrowed(hash)));
-        pins.push(Pin {
+        let locked_package = LockedPackage::new(at, name, version, Source::Unstated);
+        let locked_package = locked_package.hashed(Some(Cow::Borrowed(hash)));
+        locked_packages.push(LockedPackage {
             file: Cow::Borrowed(file),
-            ..pin
+            ..locked_package
         })?;
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: Vec::new(),
         trusted: Vec::new(),

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition, Trusted};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition, Trusted};
 use super::source::Source;
 use crate::rules::structured::{Unreadable, offset};
 
@@ -11,7 +11,7 @@ const ODD: &str = "is no well-formed XML of this kind";
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     let mut trusted = Vec::new();
     let (mut component, mut artifact) = (None, None);
     let mut rest = text;
@@ -41,10 +41,11 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
             "md5" | "sha1" | "sha256" | "sha512" | "pgp" | "also-trust" => {
                 let ((name, version), file) = component.as_ref().zip(artifact).ok_or_else(odd)?;
                 let hash = format!("{}:{}", tag.name, tag.get("value"));
-                let pin = Pin::new(at, name.clone(), *version, Source::Unstated);
-                pins.push(Pin {
+                let locked_package =
+                    LockedPackage::new(at, name.clone(), *version, Source::Unstated);
+                locked_packages.push(LockedPackage {
                     file: Cow::Owned(format!("{file} {}", tag.name)),
-                    ..pin.hashed(Some(Cow::Owned(hash)))
+                    ..locked_package.hashed(Some(Cow::Owned(hash)))
                 })?;
             }
             "trust" | "trusted-key" | "trusting" | "ignored-key" | "key-server" => {
@@ -61,7 +62,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         }
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: Vec::new(),
         trusted,

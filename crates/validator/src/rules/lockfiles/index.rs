@@ -4,32 +4,40 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
 
-use super::lock::{Lock, Pin};
+use super::lock::{Lock, LockedPackage};
 use super::source::Source;
 
 /// Name, version and file.
 pub(super) type Key<'l> = (&'l str, &'l str, &'l str);
 
 /// What a statement says about its key; what stays the same is equal here.
-pub(super) type Substance<'p> = (
+pub(super) type PackageIdentity<'p> = (
     &'p Source<'p>,
     Option<&'p Cow<'p, str>>,
     Option<&'p Cow<'p, str>>,
 );
 
-pub(super) fn substance<'p>(pin: &'p Pin<'_>) -> Substance<'p> {
-    (&pin.source, pin.alias.as_ref(), pin.integrity.as_ref())
+pub(super) fn identity<'p>(locked_package: &'p LockedPackage<'_>) -> PackageIdentity<'p> {
+    (
+        &locked_package.source,
+        locked_package.alias.as_ref(),
+        locked_package.integrity.as_ref(),
+    )
 }
 
-fn key<'l>(pin: &'l Pin<'_>) -> Key<'l> {
-    (&*pin.name, &*pin.version, &*pin.file)
+fn key<'l>(locked_package: &'l LockedPackage<'_>) -> Key<'l> {
+    (
+        &*locked_package.name,
+        &*locked_package.version,
+        &*locked_package.file,
+    )
 }
 
 /// A lockfile's statements by what they are about. Sorted lists, because trees and tables of
 /// as many entries take several times the room.
 pub(super) struct Index<'l> {
     /// Sorted by key and substance, without repetitions.
-    pins: Vec<&'l Pin<'l>>,
+    locked_packages: Vec<&'l LockedPackage<'l>>,
     /// Sorted by name.
     names: Vec<Named<'l>>,
     pub(super) hosts: BTreeSet<&'l str>,
@@ -48,36 +56,42 @@ pub(super) struct Named<'l> {
 impl<'l> Index<'l> {
     /// Two indexes that are compared must have the same `hasher`.
     pub(super) fn of(lock: &'l Lock<'_>, hasher: &RandomState) -> Self {
-        let mut pins: Vec<&'l Pin<'l>> = lock.pins.iter().collect();
-        pins.sort_unstable_by(|a, b| {
+        let mut locked_packages: Vec<&'l LockedPackage<'l>> = lock.locked_packages.iter().collect();
+        locked_packages.sort_unstable_by(|a, b| {
             let by_key = key(a).cmp(&key(b));
             by_key
-                .then_with(|| substance(a).cmp(&substance(b)))
+                .then_with(|| identity(a).cmp(&identity(b)))
                 .then(a.at.cmp(&b.at))
         });
-        pins.dedup_by(|a, b| key(a) == key(b) && substance(a) == substance(b));
-        let names = pins.chunk_by(|a, b| a.name == b.name);
-        let mut names: Vec<Named<'l>> = names.filter_map(|pins| Named::of(pins, hasher)).collect();
+        locked_packages.dedup_by(|a, b| key(a) == key(b) && identity(a) == identity(b));
+        let names = locked_packages.chunk_by(|a, b| a.name == b.name);
+        let mut names: Vec<Named<'l>> = names
+            .filter_map(|locked_packages| Named::of(locked_packages, hasher))
+            .collect();
         names.shrink_to_fit();
-        let addresses = lock.pins.iter().filter_map(|pin| pin.source.address());
+        let addresses = lock
+            .locked_packages
+            .iter()
+            .filter_map(|locked_package| locked_package.source.address());
         Self {
-            pins,
+            locked_packages,
             names,
             hosts: addresses.map(|address| &*address.host).collect(),
         }
     }
 
     /// Iterates over the keys, each with what is said about it, sorted by substance.
-    pub(super) fn keys(&self) -> impl Iterator<Item = (Key<'l>, &[&'l Pin<'l>])> {
-        let chunks = self.pins.chunk_by(|a, b| key(a) == key(b));
-        chunks.filter_map(|pins| Some((key(pins.first()?), pins)))
+    pub(super) fn keys(&self) -> impl Iterator<Item = (Key<'l>, &[&'l LockedPackage<'l>])> {
+        let chunks = self.locked_packages.chunk_by(|a, b| key(a) == key(b));
+        chunks.filter_map(|locked_packages| Some((key(locked_packages.first()?), locked_packages)))
     }
 
     /// Returns what is said about a key, sorted by substance.
-    pub(super) fn get(&self, wanted: &Key<'_>) -> Option<&[&'l Pin<'l>]> {
+    pub(super) fn get(&self, wanted: &Key<'_>) -> Option<&[&'l LockedPackage<'l>]> {
         let rest = self.from(wanted);
-        let end = rest.partition_point(|pin| key(pin) == *wanted);
-        rest.get(..end).filter(|pins| !pins.is_empty())
+        let end = rest.partition_point(|locked_package| key(locked_package) == *wanted);
+        rest.get(..end)
+            .filter(|locked_packages| !locked_packages.is_empty())
     }
 
     /// Returns what is said about a name.
@@ -91,21 +105,27 @@ impl<'l> Index<'l> {
         &'i self,
         name: &'i str,
         version: &'i str,
-    ) -> impl Iterator<Item = &'l Pin<'l>> + 'i {
+    ) -> impl Iterator<Item = &'l LockedPackage<'l>> + 'i {
         let all = self.from(&(name, version, "")).iter().copied();
-        let own = all.take_while(move |pin| pin.name == name && pin.version == version);
-        own.filter(|pin| !pin.file.is_empty())
+        let own = all.take_while(move |locked_package| {
+            locked_package.name == name && locked_package.version == version
+        });
+        own.filter(|locked_package| !locked_package.file.is_empty())
     }
 
     pub(super) fn has_version(&self, name: &str, version: &str) -> bool {
         let next = self.from(&(name, version, "")).first();
-        next.is_some_and(|pin| pin.name == name && pin.version == version)
+        next.is_some_and(|locked_package| {
+            locked_package.name == name && locked_package.version == version
+        })
     }
 
     /// The statements about this key and those behind it.
-    fn from(&self, wanted: &Key<'_>) -> &[&'l Pin<'l>] {
-        let start = self.pins.partition_point(|pin| key(pin) < *wanted);
-        self.pins.get(start..).unwrap_or_default()
+    fn from(&self, wanted: &Key<'_>) -> &[&'l LockedPackage<'l>] {
+        let start = self
+            .locked_packages
+            .partition_point(|locked_package| key(locked_package) < *wanted);
+        self.locked_packages.get(start..).unwrap_or_default()
     }
 
     /// How many packages differ, by name.
@@ -129,17 +149,21 @@ impl<'l> Index<'l> {
 
 impl<'l> Named<'l> {
     /// Takes the statements about one name.
-    fn of(pins: &[&'l Pin<'l>], hasher: &RandomState) -> Option<Self> {
+    fn of(locked_packages: &[&'l LockedPackage<'l>], hasher: &RandomState) -> Option<Self> {
         let mut print = hasher.build_hasher();
-        for pin in pins {
-            (key(pin), substance(pin)).hash(&mut print);
+        for locked_package in locked_packages {
+            (key(locked_package), identity(locked_package)).hash(&mut print);
         }
-        let from_registry =
-            |pin: &&Pin<'_>| matches!(pin.source, Source::Unstated | Source::Web(_));
+        let from_registry = |locked_package: &&LockedPackage<'_>| {
+            matches!(locked_package.source, Source::Unstated | Source::Web(_))
+        };
         Some(Self {
-            name: &pins.first()?.name,
-            from_registry: pins.iter().all(from_registry),
-            aliases: pins.iter().filter_map(|pin| pin.alias.as_deref()).collect(),
+            name: &locked_packages.first()?.name,
+            from_registry: locked_packages.iter().all(from_registry),
+            aliases: locked_packages
+                .iter()
+                .filter_map(|locked_package| locked_package.alias.as_deref())
+                .collect(),
             print: print.finish(),
         })
     }

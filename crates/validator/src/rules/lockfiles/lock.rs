@@ -8,7 +8,7 @@ use crate::rules::structured::{Repeated, Unreadable};
 /// One statement of a lockfile: this file of this version of this package is there, and
 /// has these contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pin<'a> {
+pub(crate) struct LockedPackage<'a> {
     pub(crate) name: Cow<'a, str>,
     /// Empty where the format names an address instead.
     pub(crate) version: Cow<'a, str>,
@@ -36,7 +36,7 @@ pub(crate) enum Repetition {
 /// What a lockfile says.
 #[derive(Debug)]
 pub(crate) struct Lock<'a> {
-    pub(crate) pins: Vec<Pin<'a>>,
+    pub(crate) locked_packages: Vec<LockedPackage<'a>>,
     pub(crate) repetition: Repetition,
     /// Keys that stand twice in one table.
     pub(crate) repeated: Vec<Repeated>,
@@ -58,27 +58,27 @@ pub(super) const MOST_PINS: usize = 1 << 17;
 
 /// Statements under way, bounded.
 #[derive(Debug, Default)]
-pub(super) struct Pins<'a>(Vec<Pin<'a>>);
+pub(super) struct LockedPackages<'a>(Vec<LockedPackage<'a>>);
 
-impl<'a> Pins<'a> {
-    pub(super) fn push(&mut self, pin: Pin<'a>) -> Result<(), Unreadable> {
+impl<'a> LockedPackages<'a> {
+    pub(super) fn push(&mut self, locked_package: LockedPackage<'a>) -> Result<(), Unreadable> {
         if self.0.len() >= MOST_PINS {
-            return Err(Unreadable::at(pin.at, "has too many packages"));
+            return Err(Unreadable::at(locked_package.at, "has too many packages"));
         }
-        self.0.push(pin);
+        self.0.push(locked_package);
         Ok(())
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Pin<'a>> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut LockedPackage<'a>> {
         self.0.iter_mut()
     }
 
-    pub(super) fn into_vec(self) -> Vec<Pin<'a>> {
+    pub(super) fn into_vec(self) -> Vec<LockedPackage<'a>> {
         self.0
     }
 }
 
-impl<'a> Pin<'a> {
+impl<'a> LockedPackage<'a> {
     /// Makes a statement without file, alias and hash.
     pub(crate) fn new(
         at: u32,
@@ -104,11 +104,11 @@ impl<'a> Pin<'a> {
     }
 }
 
-impl Pin<'_> {
+impl LockedPackage<'_> {
     /// Makes a copy of every text.
-    pub(super) fn into_owned<'b>(self) -> Pin<'b> {
+    pub(super) fn into_owned<'b>(self) -> LockedPackage<'b> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-        Pin {
+        LockedPackage {
             name: owned(self.name),
             version: owned(self.version),
             file: owned(self.file),

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::quoted;
 use super::source::{Address, Source};
 use crate::rules::structured::{Unreadable, offset};
@@ -16,7 +16,7 @@ const MOST_DEPTH: usize = 16;
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     let mut start = 0;
     for line in text.split('\n') {
         let at = offset(start);
@@ -26,12 +26,12 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
             continue;
         }
         let entry = read_entry(line).ok_or(Unreadable::at(at, ODD))?;
-        for pin in entry.into_pins(at).ok_or(Unreadable::at(at, ODD))? {
-            pins.push(pin)?;
+        for locked_package in entry.into_pins(at).ok_or(Unreadable::at(at, ODD))? {
+            locked_packages.push(locked_package)?;
         }
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Odd,
         repeated: Vec::new(),
         trusted: Vec::new(),
@@ -54,7 +54,7 @@ fn read_entry(line: &str) -> Option<Entry<'_>> {
 }
 
 impl<'a> Entry<'a> {
-    fn into_pins(self, at: u32) -> Option<Vec<Pin<'a>>> {
+    fn into_pins(self, at: u32) -> Option<Vec<LockedPackage<'a>>> {
         let element = |at: usize| self.elements.get(at).copied();
         match element(0)? {
             ":hex" => {
@@ -70,15 +70,15 @@ impl<'a> Entry<'a> {
                     host: Cow::Borrowed(repository),
                     rest: Cow::Borrowed(""),
                 });
-                let pin = Pin {
+                let locked_package = LockedPackage {
                     alias,
-                    ..Pin::new(at, self.name, version, source)
+                    ..LockedPackage::new(at, self.name, version, source)
                 };
-                let archive = Pin {
+                let archive = LockedPackage {
                     file: Cow::Borrowed("archive"),
-                    ..pin.clone().hashed(Some(Cow::Borrowed(outer)))
+                    ..locked_package.clone().hashed(Some(Cow::Borrowed(outer)))
                 };
-                let contents = pin.hashed(Some(Cow::Borrowed(inner)));
+                let contents = locked_package.hashed(Some(Cow::Borrowed(inner)));
                 Some(match outer {
                     "" => vec![contents],
                     _ => vec![contents, archive],
@@ -88,11 +88,16 @@ impl<'a> Entry<'a> {
                 let address = Address::new(quoted(element(1)?)?);
                 let revision = quoted(element(2)?)?;
                 let source = Source::Git(address, Cow::Borrowed(revision));
-                Some(vec![Pin::new(at, self.name, "", source)])
+                Some(vec![LockedPackage::new(at, self.name, "", source)])
             }
             ":path" => {
                 let path = quoted(element(1)?)?;
-                Some(vec![Pin::new(at, self.name, "", Source::Path(path.into()))])
+                Some(vec![LockedPackage::new(
+                    at,
+                    self.name,
+                    "",
+                    Source::Path(path.into()),
+                )])
             }
             _ => None,
         }

@@ -44,7 +44,7 @@ use crate::finding_buffer::FindingBuffer;
 use crate::rules::names::fold::skeleton;
 use crate::rules::structured::driver::DocumentKind;
 use crate::rules::structured::{Data, Unreadable, Value, text_of};
-use crate::rules::{Context, Opened, Side};
+use crate::rules::{Context, FilePair, FileSide};
 use lock::Lock;
 
 type Read = for<'a> fn(&'a str) -> Result<Lock<'a>, Unreadable>;
@@ -104,26 +104,26 @@ pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut Findi
 }
 
 /// Compares both sides.
-pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
-    let Some(read) = format_of(opened.path()) else {
-        return by_lines(opened, report);
+pub(super) fn contents(_: &Context<'_>, pair: &FilePair<'_>, report: &mut FindingBuffer) {
+    let Some(read) = format_of(pair.path()) else {
+        return by_lines(pair, report);
     };
-    if let Some(sides) = LOCKFILE.read(opened, read, report) {
+    if let Some(sides) = LOCKFILE.read(pair, read, report) {
         let found = compare::compare(&sides.before, &sides.after);
-        found.report(opened.path(), sides.text, report);
+        found.report(pair.path(), sides.text, report);
     }
 }
 
 /// Compares the lines of a lockfile whose format is not read.
-fn by_lines(opened: &Opened<'_>, report: &mut FindingBuffer) {
-    if !lines::is_lockfile(opened.path()) {
+fn by_lines(pair: &FilePair<'_>, report: &mut FindingBuffer) {
+    if !lines::is_lockfile(pair.path()) {
         return;
     }
-    if let (Ok(before), Ok(after)) = (text_of(opened.before()), text_of(opened.after())) {
-        lines::compare(before, after).report(opened.path(), after, report);
-    } else if !matches!(opened.before(), Side::Absent) {
+    if let (Ok(before), Ok(after)) = (text_of(pair.before()), text_of(pair.after())) {
+        lines::compare(before, after).report(pair.path(), after, report);
+    } else if !matches!(pair.before(), FileSide::Absent) {
         let message = "has changed, and is in a form that no rule reads";
-        report.path(opened.path(), Severity::Warn, codes::LOCKFILE_LINE, message);
+        report.path(pair.path(), Severity::Warn, codes::LOCKFILE_LINE, message);
     }
 }
 

@@ -169,10 +169,12 @@ fn sus_23_no_hash_changes_unnoticed() {
     let mut hashes = 0;
     for (path, text) in SAMPLES {
         let read = read_of(path);
-        for pin in read(text).unwrap().pins {
-            let Some(hash) = pin.integrity else { continue };
+        for locked_package in read(text).unwrap().locked_packages {
+            let Some(hash) = locked_package.integrity else {
+                continue;
+            };
             // The revision of a branch is its version, and moves on.
-            if pin.version == hash {
+            if locked_package.version == hash {
                 continue;
             }
             hashes += 1;
@@ -195,7 +197,7 @@ fn sus_23_no_hash_changes_unnoticed() {
             let before = Before::Known(read(text).unwrap());
             let remarks = compare::compare(&before, &read(&changed).unwrap()).finish();
             // One of several hashes without a file name may be of a file that came later.
-            let expected = match pin.file.ends_with(hash) {
+            let expected = match locked_package.file.ends_with(hash) {
                 true => Severity::Warn,
                 false => Severity::Block,
             };

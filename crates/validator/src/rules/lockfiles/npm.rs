@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::source::Source;
 use super::text_in;
 use crate::rules::structured::{Data, Unreadable, Value, json};
@@ -18,18 +18,18 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let Data::Table(_) = root.data else {
         return Err(Unreadable::at(0, "is no table"));
     };
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     for (place, package) in root.get("packages").map_or(&[][..], Value::entries) {
         // The workspace's own package.
         if !place.is_empty() {
-            pins.push(by_place(place, package)?)?;
+            locked_packages.push(by_place(place, package)?)?;
         }
     }
     if let Some(tree) = root.get("dependencies") {
-        by_tree(tree, &mut pins)?;
+        by_tree(tree, &mut locked_packages)?;
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
         trusted: Vec::new(),
@@ -37,7 +37,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
 }
 
 /// `node_modules/a/node_modules/@b/c`, or the path of a workspace's package.
-fn by_place<'a>(place: &str, package: &Value<'a>) -> Result<Pin<'a>, Unreadable> {
+fn by_place<'a>(place: &str, package: &Value<'a>) -> Result<LockedPackage<'a>, Unreadable> {
     let installed = place.rsplit_once("node_modules/").map(|(_, name)| name);
     let own = text_in(package, "name")?;
     let version = text_in(package, "version")?.unwrap_or_default();
@@ -52,15 +52,18 @@ fn by_place<'a>(place: &str, package: &Value<'a>) -> Result<Pin<'a>, Unreadable>
     };
     let alias = own.filter(|own| installed.is_some_and(|name| name != own));
     let integrity = text_in(package, "integrity")?;
-    let pin = Pin::new(package.at, name, version, source);
-    Ok(Pin {
+    let locked_package = LockedPackage::new(package.at, name, version, source);
+    Ok(LockedPackage {
         alias,
-        ..pin.hashed(integrity)
+        ..locked_package.hashed(integrity)
     })
 }
 
 /// The reader of JSON refuses more than 128 levels, so the recursion is bounded.
-fn by_tree<'a>(tree: &Value<'a>, pins: &mut Pins<'a>) -> Result<(), Unreadable> {
+fn by_tree<'a>(
+    tree: &Value<'a>,
+    locked_packages: &mut LockedPackages<'a>,
+) -> Result<(), Unreadable> {
     for (name, package) in tree.entries() {
         let version = text_in(package, "version")?.unwrap_or_default();
         let resolved = text_in(package, "resolved")?;
@@ -79,14 +82,14 @@ fn by_tree<'a>(tree: &Value<'a>, pins: &mut Pins<'a>) -> Result<(), Unreadable> 
             source = read_source(version);
             stated = Cow::Borrowed("");
         }
-        let pin = Pin::new(package.at, name.clone(), stated, source);
+        let locked_package = LockedPackage::new(package.at, name.clone(), stated, source);
         let integrity = text_in(package, "integrity")?;
-        pins.push(Pin {
+        locked_packages.push(LockedPackage {
             alias,
-            ..pin.hashed(integrity)
+            ..locked_package.hashed(integrity)
         })?;
         if let Some(below) = package.get("dependencies") {
-            by_tree(below, pins)?;
+            by_tree(below, locked_packages)?;
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::poetry::normalized;
 use super::source::{Address, Source};
 use super::{required, text_in};
@@ -13,7 +13,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let document = toml::read(text)?;
     let metadata = document.root.get("metadata");
     let apart = metadata.and_then(|metadata| metadata.get("files"));
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     let packages = document.root.get("package").map_or(&[][..], Value::items);
     for package in packages {
         let name = required(package, "name")?;
@@ -22,23 +22,23 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         let listed = package.get("files");
         let key = format!("{name} {version}");
         let listed = listed.or_else(|| apart.and_then(|apart| apart.get(&key)));
-        let pin = Pin::new(package.at, normalized(name), version, source);
+        let locked_package = LockedPackage::new(package.at, normalized(name), version, source);
         for file in listed.map_or(&[][..], Value::items) {
             let (source, name) = match text_in(file, "url")? {
                 Some(url) => (Source::web(url.clone()), file_name(url)),
-                None => (pin.source.clone(), required(file, "file")?),
+                None => (locked_package.source.clone(), required(file, "file")?),
             };
-            pins.push(Pin {
+            locked_packages.push(LockedPackage {
                 file: name,
                 at: file.at,
                 source,
-                ..pin.clone().hashed(text_in(file, "hash")?)
+                ..locked_package.clone().hashed(text_in(file, "hash")?)
             })?;
         }
-        pins.push(pin)?;
+        locked_packages.push(locked_package)?;
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         // One statement for each set of extras.
         repetition: Repetition::Ordinary,
         repeated: document.repeated,

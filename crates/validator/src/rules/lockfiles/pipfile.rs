@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition, Trusted};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition, Trusted};
 use super::poetry::normalized;
 use super::source::{Address, Source};
 use super::{required, text_in};
@@ -27,17 +27,17 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         }
     });
     let trusted = trusted.collect();
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     for (category, packages) in root.entries() {
         if category == "_meta" {
             continue;
         }
         for (name, package) in packages.entries() {
-            read_package(name, package, sources, &mut pins)?;
+            read_package(name, package, sources, &mut locked_packages)?;
         }
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
         trusted,
@@ -48,14 +48,14 @@ fn read_package<'a>(
     name: &str,
     package: &Value<'a>,
     sources: &[Value<'a>],
-    pins: &mut Pins<'a>,
+    locked_packages: &mut LockedPackages<'a>,
 ) -> Result<(), Unreadable> {
     let Data::Table(_) = package.data else {
         return Err(Unreadable::at(package.at, "has a package that is no table"));
     };
     let version = text_in(package, "version")?.unwrap_or_default();
     let source = read_source(package, sources)?;
-    let pin = Pin::new(
+    let locked_package = LockedPackage::new(
         package.at,
         normalized(Cow::Owned(name.to_owned())),
         version,
@@ -67,12 +67,12 @@ fn read_package<'a>(
             .text()
             .cloned()
             .ok_or(Unreadable::at(hash.at, "has a hash that is no text"))?;
-        pins.push(Pin {
+        locked_packages.push(LockedPackage {
             file: hash.clone(),
-            ..pin.clone().hashed(Some(hash))
+            ..locked_package.clone().hashed(Some(hash))
         })?;
     }
-    pins.push(pin)
+    locked_packages.push(locked_package)
 }
 
 fn read_source<'a>(package: &Value<'a>, sources: &[Value<'a>]) -> Result<Source<'a>, Unreadable> {

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::source::{Address, Source};
 use super::{split_version, text_in};
 use crate::rules::structured::{Data, Unreadable, Value, yaml};
@@ -11,25 +11,29 @@ use crate::rules::structured::{Data, Unreadable, Value, yaml};
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let document = yaml::read(text)?;
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     // Newer versions put what configures pnpm itself into a document of its own.
     for root in document.root.items() {
         let version = text_in(root, "lockfileVersion")?;
         let version = version.ok_or(Unreadable::at(0, "is of no known version"))?;
         let slashes = version.starts_with(['3', '4', '5']);
         for (key, package) in root.get("packages").map_or(&[][..], Value::entries) {
-            pins.push(read_package(key, package, slashes)?)?;
+            locked_packages.push(read_package(key, package, slashes)?)?;
         }
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
         trusted: Vec::new(),
     })
 }
 
-fn read_package<'a>(key: &str, package: &Value<'a>, slashes: bool) -> Result<Pin<'a>, Unreadable> {
+fn read_package<'a>(
+    key: &str,
+    package: &Value<'a>,
+    slashes: bool,
+) -> Result<LockedPackage<'a>, Unreadable> {
     let resolution = package.get("resolution");
     let resolution = match resolution {
         Some(table) if !matches!(table.data, Data::Table(_)) => {
@@ -60,8 +64,8 @@ fn read_package<'a>(key: &str, package: &Value<'a>, slashes: bool) -> Result<Pin
             (None, None) => Source::Unstated,
         },
     };
-    let pin = Pin::new(package.at, name, version, source);
-    Ok(pin.hashed(field("integrity")?))
+    let locked_package = LockedPackage::new(package.at, name, version, source);
+    Ok(locked_package.hashed(field("integrity")?))
 }
 
 /// A key, taken apart.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::source::{Address, Source};
 use super::{required, text_in};
 use crate::rules::structured::{Unreadable, Value, toml};
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     };
     let files: HashMap<&str, &Value<'_>> = apart("files");
     let hashes: HashMap<&str, &Value<'_>> = apart("hashes");
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     let packages = document.root.get("package").map_or(&[][..], Value::items);
     for package in packages {
         let name = required(package, "name")?;
@@ -31,25 +31,25 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         let own = package.get("files").or_else(|| files.get(&*name).copied());
         let listed = own.map_or(&[][..], Value::items);
         let bare = hashes.get(&*name).map_or(&[][..], |list| list.items());
-        let pin = Pin::new(package.at, normalized(name), version, source);
+        let locked_package = LockedPackage::new(package.at, normalized(name), version, source);
         for file in listed {
-            pins.push(Pin {
+            locked_packages.push(LockedPackage {
                 file: required(file, "file")?,
                 at: file.at,
-                ..pin.clone().hashed(text_in(file, "hash")?)
+                ..locked_package.clone().hashed(text_in(file, "hash")?)
             })?;
         }
         for hash in bare {
             let hash = hash.text().cloned();
-            pins.push(Pin {
+            locked_packages.push(LockedPackage {
                 file: hash.clone().unwrap_or_default(),
-                ..pin.clone().hashed(hash)
+                ..locked_package.clone().hashed(hash)
             })?;
         }
-        pins.push(pin)?;
+        locked_packages.push(locked_package)?;
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Odd,
         repeated: document.repeated,
         trusted: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::source::{Address, Source};
 use super::{required, text_in};
 use crate::rules::structured::{Unreadable, Value, yaml};
@@ -10,21 +10,24 @@ use crate::rules::structured::{Unreadable, Value, yaml};
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let document = yaml::read(text)?;
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     for root in document.root.items() {
         for (name, package) in root.get("packages").map_or(&[][..], Value::entries) {
-            pins.push(read_package(name, package)?)?;
+            locked_packages.push(read_package(name, package)?)?;
         }
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Odd,
         repeated: document.repeated,
         trusted: Vec::new(),
     })
 }
 
-fn read_package<'a>(name: &Cow<'a, str>, package: &Value<'a>) -> Result<Pin<'a>, Unreadable> {
+fn read_package<'a>(
+    name: &Cow<'a, str>,
+    package: &Value<'a>,
+) -> Result<LockedPackage<'a>, Unreadable> {
     let version = required(package, "version")?;
     let unknown = Unreadable::at(package.at, "has a source of an unknown kind");
     let description = package.get("description").ok_or(unknown.clone())?;
@@ -44,9 +47,9 @@ fn read_package<'a>(name: &Cow<'a, str>, package: &Value<'a>) -> Result<Pin<'a>,
         "sdk" => Source::Unstated,
         _ => return Err(unknown),
     };
-    let pin = Pin::new(package.at, name.clone(), version, source);
-    Ok(Pin {
+    let locked_package = LockedPackage::new(package.at, name.clone(), version, source);
+    Ok(LockedPackage {
         alias,
-        ..pin.hashed(hash)
+        ..locked_package.hashed(hash)
     })
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::pdm::file_name;
 use super::poetry::normalized;
 use super::source::{Address, Source};
@@ -12,13 +12,13 @@ use crate::rules::structured::{Unreadable, Value, toml};
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let document = toml::read(text)?;
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     let packages = document.root.get("packages").map_or(&[][..], Value::items);
     for package in packages {
-        read_package(package, &mut pins)?;
+        read_package(package, &mut locked_packages)?;
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         // One statement for each kind of machine.
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
@@ -26,7 +26,10 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     })
 }
 
-fn read_package<'a>(package: &Value<'a>, pins: &mut Pins<'a>) -> Result<(), Unreadable> {
+fn read_package<'a>(
+    package: &Value<'a>,
+    locked_packages: &mut LockedPackages<'a>,
+) -> Result<(), Unreadable> {
     let name = normalized(required(package, "name")?);
     let version = text_in(package, "version")?.unwrap_or_default();
     let index = text_in(package, "index")?;
@@ -38,21 +41,21 @@ fn read_package<'a>(package: &Value<'a>, pins: &mut Pins<'a>) -> Result<(), Unre
     } else if let Some(directory) = package.get("directory") {
         source = Source::Path(required(directory, "path")?);
     }
-    let pin = Pin::new(package.at, name, version, source);
+    let locked_package = LockedPackage::new(package.at, name, version, source);
     let archive = package.get("archive").into_iter();
     let sdist = package.get("sdist").into_iter();
     let wheels = package.get("wheels").map_or(&[][..], Value::items);
     for file in archive.chain(sdist).chain(wheels) {
-        push_file(file, &pin, pins)?;
+        push_file(file, &locked_package, locked_packages)?;
     }
-    pins.push(pin)
+    locked_packages.push(locked_package)
 }
 
 /// One pin for each hash, as a file may have several.
 fn push_file<'a>(
     file: &Value<'a>,
-    package: &Pin<'a>,
-    pins: &mut Pins<'a>,
+    package: &LockedPackage<'a>,
+    locked_packages: &mut LockedPackages<'a>,
 ) -> Result<(), Unreadable> {
     let url = text_in(file, "url")?;
     let path = text_in(file, "path")?;
@@ -63,22 +66,25 @@ fn push_file<'a>(
     };
     let name = text_in(file, "name")?.unwrap_or_else(|| file_name(place));
     let hashes = file.get("hashes").map_or(&[][..], Value::entries);
-    let pin = Pin {
+    let locked_package = LockedPackage {
         at: file.at,
         source,
         ..package.clone()
     };
     if hashes.is_empty() {
-        return pins.push(Pin { file: name, ..pin });
+        return locked_packages.push(LockedPackage {
+            file: name,
+            ..locked_package
+        });
     }
     for (algorithm, hash) in hashes {
         let hash = hash
             .text()
             .ok_or(Unreadable::at(hash.at, "has a hash that is no text"))?;
         let hash = Cow::Owned(format!("{algorithm}:{hash}"));
-        pins.push(Pin {
+        locked_packages.push(LockedPackage {
             file: name.clone(),
-            ..pin.clone().hashed(Some(hash))
+            ..locked_package.clone().hashed(Some(hash))
         })?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::source::{Address, Source};
 use super::{required, text_in};
 use crate::rules::structured::{Unreadable, Value, json};
@@ -14,19 +14,19 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let root = &document.root;
     let listed = root.get("pins");
     let listed = listed.or_else(|| root.get("object")?.get("pins"));
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     for package in listed.map_or(&[][..], Value::items) {
-        pins.push(read_package(package)?)?;
+        locked_packages.push(read_package(package)?)?;
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Odd,
         repeated: document.repeated,
         trusted: Vec::new(),
     })
 }
 
-fn read_package<'a>(package: &Value<'a>) -> Result<Pin<'a>, Unreadable> {
+fn read_package<'a>(package: &Value<'a>) -> Result<LockedPackage<'a>, Unreadable> {
     let name = text_in(package, "identity")?.or(text_in(package, "package")?);
     let place = text_in(package, "location")?.or(text_in(package, "repositoryURL")?);
     let state = package.get("state");
@@ -39,13 +39,18 @@ fn read_package<'a>(package: &Value<'a>) -> Result<Pin<'a>, Unreadable> {
     let version = text_in(state, "version")?;
     if text_in(package, "kind")?.is_some_and(|kind| kind == "registry") {
         let version = version.unwrap_or_default();
-        return Ok(Pin::new(package.at, name, version, Source::Unstated));
+        return Ok(LockedPackage::new(
+            package.at,
+            name,
+            version,
+            Source::Unstated,
+        ));
     }
     let revision = required(state, "revision")?;
     // A branch moves on: each of its revisions is a version.
     let version = version.unwrap_or_else(|| revision.clone());
-    let pin = Pin::new(package.at, name, version, repository(place));
-    Ok(pin.hashed(Some(revision)))
+    let locked_package = LockedPackage::new(package.at, name, version, repository(place));
+    Ok(locked_package.hashed(Some(revision)))
 }
 
 /// Each repository is a place of its own: there is no registry that would stand for whose it is.

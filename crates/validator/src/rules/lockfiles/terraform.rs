@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::quoted;
 use super::source::{Address, Source};
 use crate::rules::structured::{Unreadable, offset};
@@ -12,7 +12,7 @@ const ODD: &str = "is not written as Terraform writes it";
 
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     let mut block: Option<Block<'_>> = None;
     let mut start = 0;
     for line in text.split('\n') {
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
                 let hash = quoted(hash.strip_suffix(',').unwrap_or(hash)).ok_or_else(odd)?;
                 open.hashes.push((at, hash));
             }
-            (false, "}") => block.take().ok_or_else(odd)?.push(&mut pins)?,
+            (false, "}") => block.take().ok_or_else(odd)?.push(&mut locked_packages)?,
             (false, line) => {
                 let (key, value) = line.split_once('=').ok_or_else(odd)?;
                 let value = value.trim();
@@ -64,7 +64,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     match block {
         Some(block) => Err(Unreadable::at(block.at, "has a block without an end")),
         None => Ok(Lock {
-            pins: pins.into_vec(),
+            locked_packages: locked_packages.into_vec(),
             repetition: Repetition::Odd,
             repeated: Vec::new(),
             trusted: Vec::new(),
@@ -81,21 +81,21 @@ struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    fn push(self, pins: &mut Pins<'a>) -> Result<(), Unreadable> {
+    fn push(self, locked_packages: &mut LockedPackages<'a>) -> Result<(), Unreadable> {
         let (host, _) = self.address.split_once('/').unwrap_or((self.address, ""));
         let source = Source::Web(Address {
             scheme: Cow::Borrowed("https"),
             host: Cow::Owned(host.to_lowercase()),
             rest: Cow::Borrowed(""),
         });
-        let pin = Pin::new(self.at, self.address, self.version, source);
+        let locked_package = LockedPackage::new(self.at, self.address, self.version, source);
         for (at, hash) in self.hashes {
-            pins.push(Pin {
+            locked_packages.push(LockedPackage {
                 at,
                 file: Cow::Borrowed(hash),
-                ..pin.clone().hashed(Some(Cow::Borrowed(hash)))
+                ..locked_package.clone().hashed(Some(Cow::Borrowed(hash)))
             })?;
         }
-        pins.push(pin)
+        locked_packages.push(locked_package)
     }
 }

@@ -34,13 +34,19 @@ fn read(name: &str, text: &str) -> String {
         }
     };
     let mut out = String::new();
-    for pin in &lock.pins {
-        let line = line_of(text, pin.at);
-        write!(out, "{line}: {} {}", shown(&pin.name), shown(&pin.version)).unwrap();
-        if !pin.file.is_empty() {
-            write!(out, " [{}]", pin.file).unwrap();
+    for locked_package in &lock.locked_packages {
+        let line = line_of(text, locked_package.at);
+        write!(
+            out,
+            "{line}: {} {}",
+            shown(&locked_package.name),
+            shown(&locked_package.version)
+        )
+        .unwrap();
+        if !locked_package.file.is_empty() {
+            write!(out, " [{}]", locked_package.file).unwrap();
         }
-        match &pin.source {
+        match &locked_package.source {
             Source::Web(address) => write!(out, " {}", whole(address)).unwrap(),
             Source::Git(address, revision) => {
                 let revision = revision.get(..8).unwrap_or(revision);
@@ -50,10 +56,10 @@ fn read(name: &str, text: &str) -> String {
             Source::Unstated => {}
             Source::Bundled => out.push_str(" bundled"),
         }
-        if let Some(alias) = &pin.alias {
+        if let Some(alias) = &locked_package.alias {
             write!(out, " is {alias}").unwrap();
         }
-        if let Some(hash) = &pin.integrity {
+        if let Some(hash) = &locked_package.integrity {
             write!(out, " = {}", hash.get(..14).unwrap_or(hash)).unwrap();
         }
         out.push('\n');

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::pdm::file_name;
 use super::poetry::normalized;
 use super::source::Source;
@@ -12,7 +12,7 @@ use crate::rules::structured::{Unreadable, Value, toml};
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let document = toml::read(text)?;
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     let packages = document.root.get("package").map_or(&[][..], Value::items);
     for package in packages {
         let name = required(package, "name")?;
@@ -25,7 +25,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         let from_registry = package
             .get("source")
             .is_some_and(|source| source.get("registry").is_some());
-        pins.push(Pin::new(
+        locked_packages.push(LockedPackage::new(
             package.at,
             name.clone(),
             version.clone(),
@@ -41,22 +41,22 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
                 // The source's own file.
                 (None, None) => (Cow::Borrowed("archive"), source.clone()),
             };
-            let pin = Pin::new(file.at, name.clone(), version.clone(), source);
+            let locked_package = LockedPackage::new(file.at, name.clone(), version.clone(), source);
             let file_name = file_name(place);
             // One host serves the files of every package, so the name must say whose it is.
             let start = format!("{}-", normalized(name.clone()));
             let is_own = normalized(file_name.clone()).starts_with(&start);
             let alias = (from_registry && !is_own).then(|| file_name.clone());
             let hash = text_in(file, "hash")?;
-            pins.push(Pin {
+            locked_packages.push(LockedPackage {
                 file: file_name,
                 alias,
-                ..pin.hashed(hash)
+                ..locked_package.hashed(hash)
             })?;
         }
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Odd,
         repeated: document.repeated,
         trusted: Vec::new(),

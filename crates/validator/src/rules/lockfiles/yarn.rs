@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::source::{Address, Source};
 use super::{required, split_version, text_in, yarn_classic};
 use crate::rules::structured::{Unreadable, yaml};
@@ -26,7 +26,7 @@ fn berry(text: &str) -> Result<Lock<'_>, Unreadable> {
     if root.get("__metadata").is_none() {
         return Err(Unreadable::at(0, "is of no known version of Yarn"));
     }
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     for (key, package) in root.entries().iter().filter(|(key, _)| key != "__metadata") {
         let version = required(package, "version")?;
         let resolution = required(package, "resolution")?;
@@ -41,16 +41,17 @@ fn berry(text: &str) -> Result<Lock<'_>, Unreadable> {
         names.sort_unstable();
         names.dedup();
         for name in names {
-            let pin = Pin::new(package.at, name.to_owned(), version.clone(), source.clone());
+            let locked_package =
+                LockedPackage::new(package.at, name.to_owned(), version.clone(), source.clone());
             let alias = (name != resolved).then(|| Cow::Owned(resolved.to_owned()));
-            pins.push(Pin {
+            locked_packages.push(LockedPackage {
                 alias,
-                ..pin.hashed(checksum.clone())
+                ..locked_package.hashed(checksum.clone())
             })?;
         }
     }
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
         trusted: Vec::new(),

@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 
-use super::lock::{Lock, Pin, Pins, Repetition};
+use super::lock::{Lock, LockedPackage, LockedPackages, Repetition};
 use super::source::Source;
 use super::{required, split_version, text_in};
 use crate::rules::structured::{Builder, Data, Unreadable, Value, offset};
@@ -19,7 +19,7 @@ use crate::rules::structured::{Builder, Data, Unreadable, Value, offset};
 /// Reads a lockfile.
 pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
     let builder = Builder::default();
-    let mut pins = Pins::default();
+    let mut locked_packages = LockedPackages::default();
     let mut entry: Option<Entry<'_>> = None;
     let mut start = 0;
     for line in text.split('\n') {
@@ -39,7 +39,7 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
             (0, entry) => {
                 let asked = asked(body).ok_or(error("is no list of packages"))?;
                 if let Some(done) = entry.replace(Entry::new(at, asked)) {
-                    done.finish(&builder, &mut pins)?;
+                    done.finish(&builder, &mut locked_packages)?;
                 }
             }
             (2, Some(entry)) => match body.strip_suffix(':') {
@@ -62,11 +62,11 @@ pub(super) fn read(text: &str) -> Result<Lock<'_>, Unreadable> {
         }
     }
     if let Some(done) = entry {
-        done.finish(&builder, &mut pins)?;
+        done.finish(&builder, &mut locked_packages)?;
     }
     let document = builder.finish(Value::new(0, Data::List(Vec::new())));
     Ok(Lock {
-        pins: pins.into_vec(),
+        locked_packages: locked_packages.into_vec(),
         repetition: Repetition::Ordinary,
         repeated: document.repeated,
         trusted: Vec::new(),
@@ -96,9 +96,13 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn finish(self, builder: &Builder, pins: &mut Pins<'a>) -> Result<(), Unreadable> {
+    fn finish(
+        self,
+        builder: &Builder,
+        locked_packages: &mut LockedPackages<'a>,
+    ) -> Result<(), Unreadable> {
         let package = builder.table(self.at, self.fields);
-        classic_pins(&self.asked, &package, pins)
+        classic_pins(&self.asked, &package, locked_packages)
     }
 }
 
@@ -163,7 +167,7 @@ fn token(text: &str) -> Option<(Cow<'_, str>, &str)> {
 fn classic_pins<'a>(
     asked: &[Cow<'a, str>],
     package: &Value<'a>,
-    pins: &mut Pins<'a>,
+    locked_packages: &mut LockedPackages<'a>,
 ) -> Result<(), Unreadable> {
     let version = required(package, "version")?;
     let resolved = text_in(package, "resolved")?;
@@ -186,10 +190,11 @@ fn classic_pins<'a>(
             continue;
         }
         known = Some((name, alias));
-        let pin = Pin::new(package.at, name.to_owned(), version.clone(), source.clone());
-        pins.push(Pin {
+        let locked_package =
+            LockedPackage::new(package.at, name.to_owned(), version.clone(), source.clone());
+        locked_packages.push(LockedPackage {
             alias: alias.map(|alias| Cow::Owned(alias.to_owned())),
-            ..pin.hashed(integrity.clone())
+            ..locked_package.hashed(integrity.clone())
         })?;
     }
     Ok(())

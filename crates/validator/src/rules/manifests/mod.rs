@@ -25,7 +25,7 @@ use crate::rules::names::fold::skeleton;
 use crate::rules::structured::driver::{Before, DocumentKind};
 use crate::rules::structured::key_diff::{Difference, differences};
 use crate::rules::structured::{Document, Unreadable, Value, ini, json, toml};
-use crate::rules::{Context, Opened};
+use crate::rules::{Context, FilePair};
 use crate::shown::shown;
 
 /// One kind of manifest.
@@ -180,12 +180,12 @@ pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut Findi
 }
 
 /// Compares both sides, key by key.
-pub(super) fn contents(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
-    let path = opened.path();
+pub(super) fn contents(_: &Context<'_>, pair: &FilePair<'_>, report: &mut FindingBuffer) {
+    let path = pair.path();
     let Some(format) = format_of(path) else {
         return;
     };
-    if let Some(sides) = MANIFEST.read(opened, format.read, report) {
+    if let Some(sides) = MANIFEST.read(pair, format.read, report) {
         let found = compare(format, &Manifest::at(path), &sides.before, &sides.after);
         found.report(path, sides.text, report);
     }

@@ -30,7 +30,7 @@ pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &m
         return;
     }
     let own: Vec<_> = find(&folded(path), entry);
-    for like in [Like::Plain, Like::LAsI] {
+    for like in [Lookalike::Plain, Lookalike::LAsI] {
         let read: Vec<Cow<'_, str>> = path.components().map(|name| like.read(name)).collect();
         if is_git_name(read.last().map_or("", |name| name)) && !is_git_name(path.file_name()) {
             return say(path, "looks like `.git`", report);
@@ -49,7 +49,7 @@ pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &m
     let name = path.file_name();
     if let Some(foreign) = words(name).find_map(foreign_letter) {
         let (code, script) = (u32::from(foreign), foreign.script().full_name());
-        let like = Like::Plain.read(name);
+        let like = Lookalike::Plain.read(name);
         let like = match like.is_ascii() {
             true => format!("looks like `{}`, but has", escape(like.as_bytes())),
             false => "mixes letters that look alike:".to_owned(),
@@ -64,14 +64,14 @@ fn say(path: &RelPath, message: impl Into<Cow<'static, str>>, report: &mut Findi
 
 /// How to read letters that look like ASCII.
 #[derive(Debug, Clone, Copy)]
-enum Like {
+enum Lookalike {
     /// As the table has them.
     Plain,
     /// The same, and what it has as `l` as `i`: a capital I looks like both.
     LAsI,
 }
 
-impl Like {
+impl Lookalike {
     /// Replaces what looks like ASCII by what it looks like.
     fn read(self, name: &str) -> Cow<'_, str> {
         if name.is_ascii() {

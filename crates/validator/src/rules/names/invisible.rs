@@ -7,7 +7,7 @@ use unicode_script::{Script, UnicodeScript as _};
 
 /// How a character can deceive the reader of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::rules) enum Unseen {
+pub(in crate::rules) enum InvisibleChar {
     /// Others are shown in another order.
     Reorders,
     /// It takes no room.
@@ -18,7 +18,7 @@ pub(in crate::rules) enum Unseen {
 
 /// Finds the first such character of a line. `starts` says that the line starts the file,
 /// where a byte order mark is ordinary.
-pub(in crate::rules) fn find(line: &str, starts: bool) -> Option<(char, Unseen)> {
+pub(in crate::rules) fn find(line: &str, starts: bool) -> Option<(char, InvisibleChar)> {
     let mut previous = None;
     let mut flag = 0;
     let mut rest = line.chars();
@@ -50,13 +50,13 @@ pub(in crate::rules) fn find(line: &str, starts: bool) -> Option<(char, Unseen)>
     None
 }
 
-fn kind(c: char) -> Unseen {
+fn kind(c: char) -> InvisibleChar {
     match c {
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' => {
-            Unseen::Reorders
+            InvisibleChar::Reorders
         }
-        '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}' => Unseen::Hides,
-        _ => Unseen::Invisible,
+        '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}' => InvisibleChar::Hides,
+        _ => InvisibleChar::Invisible,
     }
 }
 
@@ -143,35 +143,35 @@ fn is_pictorial(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Unseen, find};
+    use super::{InvisibleChar, find};
 
     #[test]
     fn aud_06_what_is_not_seen() {
         for (text, kind) in [
-            ("if a\u{202e} } else", Unseen::Reorders),
-            ("\u{2066}x\u{2069}", Unseen::Reorders),
-            ("name\u{200e} = 1", Unseen::Reorders),
-            ("\u{5d0} \u{202b}x", Unseen::Reorders),
-            ("is\u{200b}Admin", Unseen::Invisible),
-            ("is\u{200d}Admin", Unseen::Invisible),
-            ("is\u{200c}Admin", Unseen::Invisible),
-            ("\u{200d}", Unseen::Invisible),
-            ("a\u{2060}b", Unseen::Invisible),
-            ("let \u{3164} = 1", Unseen::Invisible),
-            ("x \u{feff}y", Unseen::Invisible),
-            ("soft\u{ad}hyphen", Unseen::Invisible),
-            ("a\u{2028}b()", Unseen::Invisible),
-            ("\u{1f600}\u{fe0f}\u{fe0e}", Unseen::Hides),
-            ("\u{1f600}\u{e0161}\u{e0162}", Unseen::Hides),
-            ("a\u{fe0f}", Unseen::Hides),
-            ("hi\u{e0068}\u{e0069}", Unseen::Hides),
-            ("1\u{fe0f}x", Unseen::Hides),
+            ("if a\u{202e} } else", InvisibleChar::Reorders),
+            ("\u{2066}x\u{2069}", InvisibleChar::Reorders),
+            ("name\u{200e} = 1", InvisibleChar::Reorders),
+            ("\u{5d0} \u{202b}x", InvisibleChar::Reorders),
+            ("is\u{200b}Admin", InvisibleChar::Invisible),
+            ("is\u{200d}Admin", InvisibleChar::Invisible),
+            ("is\u{200c}Admin", InvisibleChar::Invisible),
+            ("\u{200d}", InvisibleChar::Invisible),
+            ("a\u{2060}b", InvisibleChar::Invisible),
+            ("let \u{3164} = 1", InvisibleChar::Invisible),
+            ("x \u{feff}y", InvisibleChar::Invisible),
+            ("soft\u{ad}hyphen", InvisibleChar::Invisible),
+            ("a\u{2028}b()", InvisibleChar::Invisible),
+            ("\u{1f600}\u{fe0f}\u{fe0e}", InvisibleChar::Hides),
+            ("\u{1f600}\u{e0161}\u{e0162}", InvisibleChar::Hides),
+            ("a\u{fe0f}", InvisibleChar::Hides),
+            ("hi\u{e0068}\u{e0069}", InvisibleChar::Hides),
+            ("1\u{fe0f}x", InvisibleChar::Hides),
             // Bytes, one behind each letter or emoji.
-            ("\u{e9}\u{fe01}", Unseen::Hides),
-            ("\u{1f600}\u{fe03}", Unseen::Hides),
+            ("\u{e9}\u{fe01}", InvisibleChar::Hides),
+            ("\u{1f600}\u{fe03}", InvisibleChar::Hides),
             (
                 "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}\u{e0041}",
-                Unseen::Hides,
+                InvisibleChar::Hides,
             ),
         ] {
             assert_eq!(

@@ -35,7 +35,7 @@ pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &m
         return;
     }
     if !name.is_ascii() {
-        unseen(path, report);
+        invisible(path, report);
     }
     if name.contains(['\\', ':']) {
         let message = "`\\` and `:` separate paths, drives or streams on other systems";
@@ -47,7 +47,7 @@ pub(in crate::rules) fn names(context: &Context<'_>, change: &Change, report: &m
 }
 
 /// Characters of a name that are not seen, or reorder others (CVE-2021-42574).
-fn unseen(path: &RelPathBuf, report: &mut FindingBuffer) {
+fn invisible(path: &RelPathBuf, report: &mut FindingBuffer) {
     let name = path.file_name();
     if name.chars().any(|c| is_invisible(c) && !is_selector(c)) {
         let message = "the name has characters that are not seen or reorder others";

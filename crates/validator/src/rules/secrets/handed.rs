@@ -6,44 +6,44 @@ use lazaret_tree::{Change, Entry, FindingCode};
 use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::handed::{HandedKind, Mark};
-use crate::rules::{Context, Opened};
+use crate::rules::{Context, FilePair};
 
 /// Looks into the contents, of any size.
 pub(in crate::rules) fn contents(
     context: &Context<'_>,
-    opened: &Opened<'_>,
+    pair: &FilePair<'_>,
     report: &mut FindingBuffer,
 ) {
     let handed = &context.policy.handed;
     if handed.is_empty() {
         return;
     }
-    let found = match (opened.after().bytes(), opened.stream_after()) {
+    let found = match (pair.after().bytes(), pair.stream_after()) {
         (Some(bytes), _) => handed.find(bytes),
         (None, Ok(None)) => return,
         (None, Ok(Some(mut contents))) => match handed.find_in(&mut contents) {
             Ok(found) => found,
-            Err(_) => return unreadable(opened, report),
+            Err(_) => return unreadable(pair, report),
         },
-        (None, Err(_)) => return unreadable(opened, report),
+        (None, Err(_)) => return unreadable(pair, report),
     };
     if found.is_empty() {
         return;
     }
     // What was in the file before is not what this change brings.
-    let before = opened.before().bytes().unwrap_or_default();
+    let before = pair.before().bytes().unwrap_or_default();
     let before = handed.find(before);
     for mark in found {
         if !before.iter().any(|old| old.is_of(mark)) {
             let (code, message) = said(mark, "holds");
-            report.block(opened.path(), code, message);
+            report.block(pair.path(), code, message);
         }
     }
 }
 
-fn unreadable(opened: &Opened<'_>, report: &mut FindingBuffer) {
+fn unreadable(pair: &FilePair<'_>, report: &mut FindingBuffer) {
     let message = "its contents can't be read";
-    report.block(opened.path(), codes::CONTENT_UNREADABLE, message);
+    report.block(pair.path(), codes::CONTENT_UNREADABLE, message);
 }
 
 /// Looks at the name, and at a link's target.

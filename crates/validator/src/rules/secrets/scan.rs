@@ -15,7 +15,7 @@ use crate::finding_buffer::FindingBuffer;
 use crate::rules::deletions::test_files::is_test;
 use crate::rules::secrets::table::{Need, SECRETS, Test};
 use crate::rules::suspects::patterns::{Patterns, folded};
-use crate::rules::{Context, Opened};
+use crate::rules::{Context, FilePair};
 
 /// After this many secrets of one kind in one file the rest is not counted.
 const MOST_MATCHES: usize = 1000;
@@ -55,8 +55,8 @@ fn compile(pattern: &str) -> Regex {
         .unwrap_or_else(|error| unreachable!("the table is tested: {error}"))
 }
 
-pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut FindingBuffer) {
-    let Some(bytes) = opened.after().bytes() else {
+pub(in crate::rules) fn check(_: &Context<'_>, pair: &FilePair<'_>, report: &mut FindingBuffer) {
+    let Some(bytes) = pair.after().bytes() else {
         return;
     };
     let is_binary = bytes.contains(&0);
@@ -72,7 +72,7 @@ pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut
         let mut known: Option<HashSet<&[u8]>> = None;
         // What is written out in a test or an example opens nothing.
         let severity = match secret.test {
-            Test::Random if is_for_show(opened) => Severity::Note,
+            Test::Random if is_for_show(pair) => Severity::Note,
             Test::Random | Test::Varied => Severity::Warn,
         };
         let mut found = FileFindings::default();
@@ -84,7 +84,7 @@ pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut
             }
             // What was in the file before is not what this change brings.
             let known = known.get_or_insert_with(|| {
-                let before = opened.before().bytes().unwrap_or_default();
+                let before = pair.before().bytes().unwrap_or_default();
                 let known = pattern.captures_iter(before);
                 known.map(|captures| secret_of(&captures).1).collect()
             });
@@ -99,16 +99,16 @@ pub(in crate::rules) fn check(_: &Context<'_>, opened: &Opened<'_>, report: &mut
                 });
             }
         }
-        found.report(opened.path(), "", report);
+        found.report(pair.path(), "", report);
     }
 }
 
 /// Whether a file is by its name a test, what a test reads, or an example to be filled in.
-fn is_for_show(opened: &Opened<'_>) -> bool {
+fn is_for_show(pair: &FilePair<'_>) -> bool {
     static SHOWN: LazyLock<Patterns<&str>> =
         LazyLock::new(|| Patterns::new(FOR_SHOW.iter().map(|text| (*text, text))));
-    let path = opened.path();
-    let Some(entry) = &opened.change().after else {
+    let path = pair.path();
+    let Some(entry) = &pair.change().after else {
         return false;
     };
     let mut found = false;
@@ -141,7 +141,7 @@ fn rows_in(bytes: &[u8]) -> impl Iterator<Item = usize> {
         if let (Some(known), Some(secret)) = (rows.get_mut(row), SECRETS.get(row))
             && !*known
         {
-            *known = follows(secret.need, bytes.get(found.end()..).unwrap_or_default());
+            *known = follows(secret.context, bytes.get(found.end()..).unwrap_or_default());
         }
     }
     let rows = rows.into_iter().enumerate();
@@ -149,8 +149,8 @@ fn rows_in(bytes: &[u8]) -> impl Iterator<Item = usize> {
 }
 
 /// Whether what a row needs follows a word: no more than its expression allows for.
-fn follows(need: Need, rest: &[u8]) -> bool {
-    match need {
+fn follows(context: Need, rest: &[u8]) -> bool {
+    match context {
         Need::Nothing => true,
         Need::Sign => {
             let mut rest = rest.get(..60).unwrap_or(rest).iter();

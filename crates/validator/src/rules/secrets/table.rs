@@ -37,7 +37,7 @@ pub(crate) struct Secret {
     /// Words of which one is in every match, in lower case.
     pub(crate) words: &'static [&'static str],
     /// What follows them.
-    pub(crate) need: Need,
+    pub(crate) context: Need,
     /// The expression.
     pub(crate) pattern: &'static str,
     pub(crate) test: Test,
@@ -57,7 +57,7 @@ const fn token(
             cases: &["SUS-28"],
         },
         words,
-        need: Need::Nothing,
+        context: Need::Nothing,
         pattern,
         test: Test::Varied,
     }
@@ -66,7 +66,7 @@ const fn token(
 const fn random(
     id: &'static str,
     what: &'static str,
-    (words, need): (&'static [&'static str], Need),
+    (words, context): (&'static [&'static str], Need),
     pattern: &'static str,
 ) -> Secret {
     let secret = token(id, what, words, pattern);
@@ -75,7 +75,7 @@ const fn random(
             severities: &[Warn, Note],
             ..secret.code
         },
-        need,
+        context,
         test: Test::Random,
         ..secret
     }

@@ -5,7 +5,7 @@ use lazaret_tree::{Change, Entry, FindingCode};
 
 use crate::Severity::{Block, Note, Warn};
 use crate::finding_buffer::FindingBuffer;
-use crate::rules::{Context, Opened, Side};
+use crate::rules::{Context, FilePair, FileSide};
 
 use super::{Unreadable, line_of, text_of};
 
@@ -79,22 +79,22 @@ impl DocumentKind {
     /// Reads both sides. If the new one can't be read, it says so and returns nothing.
     pub(crate) fn read<'a, T>(
         &self,
-        opened: &'a Opened<'_>,
+        pair: &'a FilePair<'_>,
         read: impl Fn(&'a str) -> Result<T, Unreadable>,
         buffer: &mut FindingBuffer,
     ) -> Option<Sides<'a, T>> {
-        if let Side::Unreadable(_) = opened.after() {
+        if let FileSide::Unreadable(_) = pair.after() {
             // `content.unreadable` withholds it.
             return None;
         }
-        let before = match opened.before() {
-            Side::Absent => Before::New,
+        let before = match pair.before() {
+            FileSide::Absent => Before::New,
             side => match text_of(side).and_then(&read) {
                 Ok(known) => Before::Known(known),
                 Err(why) => Before::Unknown(why),
             },
         };
-        let text = text_of(opened.after());
+        let text = text_of(pair.after());
         let found = text.clone().and_then(|text| Ok((text, read(text)?)));
         match found {
             Ok((text, after)) => Some(Sides {
@@ -110,7 +110,7 @@ impl DocumentKind {
                 };
                 let noun = self.noun;
                 let message = format!("can't be read as the {noun} that its name says: {why}");
-                let (path, text) = (opened.path(), text.unwrap_or_default());
+                let (path, text) = (pair.path(), text.unwrap_or_default());
                 match why.at {
                     Some(at) => {
                         let place = (path, line_of(text, at));

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashSet;
 
-use crate::rules::Side;
+use crate::rules::FileSide;
 
 /// The most values of one document, so that a small file can't fill the memory: with their
 /// keys they take 45 MiB. A lockfile of forty thousand packages has as many.
@@ -218,12 +218,12 @@ fn has_repeated(entries: &[(Cow<'_, str>, Value<'_>)]) -> bool {
 
 /// Returns the text of one side, without the byte order mark that some editors write and
 /// every package manager skips.
-pub(crate) fn text_of(side: &Side) -> Result<&str, Unreadable> {
+pub(crate) fn text_of(side: &FileSide) -> Result<&str, Unreadable> {
     match side {
-        Side::Bytes(bytes) | Side::Utf16(bytes) => text_of_bytes(bytes),
-        Side::Absent => Err(Unreadable::new("there is no file")),
-        Side::TooLarge => Err(Unreadable::new("is too large to be looked into")),
-        Side::Unreadable(_) => Err(Unreadable::new("the contents can't be had")),
+        FileSide::Bytes(bytes) | FileSide::Utf16(bytes) => text_of_bytes(bytes),
+        FileSide::Absent => Err(Unreadable::new("there is no file")),
+        FileSide::TooLarge => Err(Unreadable::new("is too large to be looked into")),
+        FileSide::Unreadable(_) => Err(Unreadable::new("the contents can't be had")),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::rules::suspects::families::{
 };
 use crate::rules::suspects::patterns::{Patterns, folded};
 use crate::rules::suspects::table::{Change as By, Place, SUSPECTS, Suspect};
-use crate::rules::{Context, Opened};
+use crate::rules::{Context, FilePair};
 
 /// The case of all families.
 const FAMILY: &str = "SUS-31";
@@ -103,26 +103,26 @@ pub(in crate::rules) fn check(context: &Context<'_>, change: &Change, report: &m
 /// What the lines say that a change adds, where they decide.
 pub(in crate::rules) fn contents(
     context: &Context<'_>,
-    opened: &Opened<'_>,
+    pair: &FilePair<'_>,
     report: &mut FindingBuffer,
 ) {
-    let (path, change) = (opened.path(), opened.change());
+    let (path, change) = (pair.path(), pair.change());
     let Some(entry) = &change.after else { return };
     for suspect in all(path, entry) {
         if Weight::of(suspect, change, context) == Some(Weight::Lines) {
-            added(suspect, opened, report);
+            added(suspect, pair, report);
         }
     }
 }
 
 /// Says which of the lines that are added start something; or, for the record, that none does.
-fn added(suspect: &'static Suspect, opened: &Opened<'_>, report: &mut FindingBuffer) {
-    let path = opened.path();
-    let Some(bytes) = opened.after().bytes() else {
+fn added(suspect: &'static Suspect, pair: &FilePair<'_>, report: &mut FindingBuffer) {
+    let path = pair.path();
+    let Some(bytes) = pair.after().bytes() else {
         // What can't be looked into is as suspect as its name.
         return report.path(path, suspect.severity, &suspect.code, suspect.code.reason);
     };
-    let is_new = opened.change().before.is_none();
+    let is_new = pair.change().before.is_none();
     if suspect.change == By::Fixtures && is_new && !commands::is_fixtures(bytes) {
         return report.path(path, suspect.severity, &suspect.code, suspect.code.reason);
     }
@@ -133,7 +133,7 @@ fn added(suspect: &'static Suspect, opened: &Opened<'_>, report: &mut FindingBuf
             By::Fixtures => commands::of_test(line),
             By::Name | By::Lines | By::Nothing | By::Record => commands::of_line(line),
         };
-        if let Some(what) = what.filter(|_| opened.adds_line(line)) {
+        if let Some(what) = what.filter(|_| pair.adds_line(line)) {
             count += 1;
             found.add_line(suspect.severity, &suspect.code, number, || {
                 format!("{}, and adds {what}", suspect.code.reason)

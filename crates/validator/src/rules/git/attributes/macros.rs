@@ -7,7 +7,7 @@ use lazaret_tree::Entry;
 
 use super::{chosen_by, words};
 use crate::rules::content::file_pair::lines;
-use crate::rules::{Context, Opened, Side};
+use crate::rules::{Context, FilePair, FileSide};
 
 const FILE: &str = ".gitattributes";
 
@@ -56,19 +56,19 @@ impl<'a> Macros<'a> {
 }
 
 /// Returns the attributes in the root as the batch leaves them, if they can be had.
-pub(super) fn at_the_root<'o>(context: &Context<'_>, opened: &'o Opened<'_>) -> RootFile<'o> {
-    if opened.path().as_str() == FILE {
-        return RootFile::This(opened.after());
+pub(super) fn at_the_root<'o>(context: &Context<'_>, pair: &'o FilePair<'_>) -> RootFile<'o> {
+    if pair.path().as_str() == FILE {
+        return RootFile::This(pair.after());
     }
     let root = lazaret_tree::RelPath::new(FILE).ok();
     let entry: Option<&Entry> = root.and_then(|root| context.collected.get(root));
-    RootFile::Other(opened.read_other(entry))
+    RootFile::Other(pair.read_other(entry))
 }
 
 /// The attributes in the root: the file that is looked at, or another one.
 pub(super) enum RootFile<'o> {
-    This(&'o Side),
-    Other(Side),
+    This(&'o FileSide),
+    Other(FileSide),
 }
 
 impl RootFile<'_> {

@@ -15,17 +15,17 @@ use super::LONGEST_SHAPE;
 use super::set::ByteSet;
 
 /// One way to write a unit.
-type Way = Vec<ByteSet>;
+type Spelling = Vec<ByteSet>;
 
 /// A byte of a secret or a character of its encoding, in all the ways that it is written,
 /// the plain one first.
-pub(super) type Unit = Vec<Way>;
+pub(super) type Unit = Vec<Spelling>;
 
 /// Units in a row.
-pub(super) struct Shape {
+pub(super) struct Encoding {
     pub(super) units: Vec<Unit>,
     /// What may stand between any two units.
-    pub(super) gaps: Vec<Way>,
+    pub(super) gaps: Vec<Spelling>,
     /// How many bytes have to be there before a gap may come: the end of each line would be
     /// held back otherwise.
     pub(super) gap_after: u8,
@@ -45,28 +45,28 @@ pub(super) fn parts(secret: &[u8]) -> Vec<&[u8]> {
 }
 
 /// All shapes of a value.
-pub(super) fn of(value: &[u8]) -> Vec<Shape> {
-    let mut shapes = vec![escaped(value), hexadecimal(value)];
+pub(super) fn of(value: &[u8]) -> Vec<Encoding> {
+    let mut encodings = vec![escaped(value), hexadecimal(value)];
     for alignment in 0..3 {
-        shapes.push(base64(value, alignment));
+        encodings.push(base64(value, alignment));
         for alphabet in [STANDARD, URL] {
             let inner = core(value, alignment, alphabet);
             // Most values are the same in both alphabets.
             if alphabet == URL && inner == core(value, alignment, STANDARD) {
                 continue;
             }
-            shapes.extend((0..3).map(|outer| base64(&inner, outer)));
+            encodings.extend((0..3).map(|outer| base64(&inner, outer)));
         }
     }
-    shapes
+    encodings
 }
 
-fn exactly(bytes: &[u8]) -> Way {
+fn exactly(bytes: &[u8]) -> Spelling {
     bytes.iter().map(|&byte| ByteSet::of(&[byte])).collect()
 }
 
 /// Two digits of either case.
-fn digits(byte: u8) -> Way {
+fn digits(byte: u8) -> Spelling {
     let digit = |value: u8| {
         let digit = b"0123456789abcdef"[usize::from(value & 15)];
         ByteSet::of(&[digit, digit.to_ascii_uppercase()])
@@ -74,13 +74,13 @@ fn digits(byte: u8) -> Way {
     vec![digit(byte >> 4), digit(byte)]
 }
 
-fn after(prefix: &[u8], rest: Way) -> Way {
+fn after(prefix: &[u8], rest: Spelling) -> Spelling {
     let mut way = exactly(prefix);
     way.extend(rest);
     way
 }
 
-fn escaped(value: &[u8]) -> Shape {
+fn escaped(value: &[u8]) -> Encoding {
     let unit = |&byte: &u8| {
         let mut unit = vec![
             exactly(&[byte]),
@@ -102,7 +102,7 @@ fn escaped(value: &[u8]) -> Shape {
         }
         unit
     };
-    Shape {
+    Encoding {
         units: value.iter().map(unit).collect(),
         gaps: Vec::new(),
         gap_after: 0,
@@ -110,7 +110,7 @@ fn escaped(value: &[u8]) -> Shape {
     }
 }
 
-fn hexadecimal(value: &[u8]) -> Shape {
+fn hexadecimal(value: &[u8]) -> Encoding {
     let unit = |(index, &byte): (usize, &u8)| {
         let mut unit = vec![digits(byte)];
         if index > 0 {
@@ -118,7 +118,7 @@ fn hexadecimal(value: &[u8]) -> Shape {
         }
         unit
     };
-    Shape {
+    Encoding {
         units: value.iter().enumerate().map(unit).collect(),
         gaps: line_breaks(),
         gap_after: 4,
@@ -126,7 +126,7 @@ fn hexadecimal(value: &[u8]) -> Shape {
     }
 }
 
-fn line_breaks() -> Vec<Way> {
+fn line_breaks() -> Vec<Spelling> {
     [&b"\n"[..], b"\r\n", b"\\n", b"\\r\\n"]
         .map(exactly)
         .to_vec()
@@ -139,7 +139,7 @@ const URL: Alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 
 /// `value` in base64, `alignment` bytes into a group of three. The first and the last
 /// character may hold bits of the bytes beside it.
-fn base64(value: &[u8], alignment: usize) -> Shape {
+fn base64(value: &[u8], alignment: usize) -> Encoding {
     let units = sextets(value, alignment).map(|Sextet { bits, known }| {
         let fits = (0..64u8).filter(|candidate| candidate & known == bits);
         let (mut plain, mut unit) = (Vec::new(), vec![Vec::new()]);
@@ -154,7 +154,7 @@ fn base64(value: &[u8], alignment: usize) -> Shape {
         unit[0] = vec![ByteSet::of(&plain)];
         unit
     });
-    Shape {
+    Encoding {
         units: units.collect(),
         gaps: line_breaks(),
         gap_after: 3,

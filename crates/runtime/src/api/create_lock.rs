@@ -19,11 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The right to create a container; given back when it is dropped, or with the process.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct CreateLock {
     _lock: File,
 }
 
-impl Turn {
+impl CreateLock {
     /// Waits for the turn on the engine behind `socket`. `None` where no lock can be had: a
     /// creation that might crash the engine is better than none.
     pub(super) fn take(socket: &Path) -> Option<Self> {
@@ -75,11 +75,11 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let turn = Turn::take(&socket).expect("a turn");
+                    let lock = CreateLock::take(&socket).expect("a turn");
                     most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                     thread::sleep(Duration::from_millis(20));
                     inside.fetch_sub(1, Ordering::SeqCst);
-                    drop(turn);
+                    drop(lock);
                 });
             }
         });

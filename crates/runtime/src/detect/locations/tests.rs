@@ -1,10 +1,10 @@
-//! Which places are tried, for what was typed and what the variables say.
+//! Which locations are tried, for what was typed and what the variables say.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::{Door, Search, search};
+use super::{Connector, Search, search};
 use crate::detect::{EngineRequest, Environment};
 
 fn environment(root: &Path) -> Environment {
@@ -17,15 +17,18 @@ fn environment(root: &Path) -> Environment {
 
 fn show(choice: &str, environment: &Environment) -> String {
     let request = EngineRequest::flag(choice.parse().unwrap());
-    let Search { by, places } = search(&request, environment);
-    let lines = places.iter().map(|place| {
-        let door = match &place.door {
-            Door::Api(Ok(endpoint)) => endpoint.to_string(),
-            Door::Api(Err(error)) => error.to_string(),
-            Door::Service(program) => format!("service {}", program.display()),
-            Door::Command(program) => format!("command {}", program.display()),
+    let Search { by, locations } = search(&request, environment);
+    let lines = locations.iter().map(|location| {
+        let connector = match &location.connector {
+            Connector::Api(Ok(endpoint)) => endpoint.to_string(),
+            Connector::Api(Err(error)) => error.to_string(),
+            Connector::Service(program) => format!("service {}", program.display()),
+            Connector::Command(program) => format!("command {}", program.display()),
         };
-        format!("{:?} {} ({})\n", place.wanted, door, place.origin)
+        format!(
+            "{:?} {} ({})\n",
+            location.requirement, connector, location.origin
+        )
     });
     let root = environment.root.display().to_string();
     let lines: String = lines.collect();
@@ -99,7 +102,7 @@ fn root_means_a_users_socket_by_rootless() {
     ");
 }
 
-/// One row: what is typed, what the variables say, and all places that are tried.
+/// One row: what is typed, what the variables say, and all locations that are tried.
 type Row = (
     &'static str,
     &'static [(&'static str, &'static str)],
@@ -381,12 +384,12 @@ fn net_25_what_is_chosen_is_the_one_place() {
             }
         }
         let shown = show(choice, &environment);
-        let (by, places) = shown.split_once('\n').unwrap();
-        let first = format!("{by}: {places}");
+        let (by, locations) = shown.split_once('\n').unwrap();
+        let first = format!("{by}: {locations}");
         assert!(first.starts_with(expected), "row {number}: {first}");
         let is_chosen = !by.starts_with("--engine") && by != "detected";
         assert!(
-            !is_chosen || places.lines().count() == 1,
+            !is_chosen || locations.lines().count() == 1,
             "row {number}: {shown}"
         );
     }

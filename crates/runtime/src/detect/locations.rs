@@ -1,4 +1,4 @@
-//! Where an engine may be, in the order in which the places are tried; reads files only.
+//! Where an engine may be, in the order in which the locations are tried; reads files only.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,17 +10,17 @@ use super::{
 };
 use crate::EngineKind;
 
-/// A place to try.
+/// A location to try.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) door: Door,
-    pub(super) wanted: Wanted,
+pub(super) struct EngineLocation {
+    pub(super) connector: Connector,
+    pub(super) requirement: Requirement,
     pub(super) origin: String,
 }
 
 /// How an engine is reached.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Door {
+pub(super) enum Connector {
     /// An address, or why a text that should hold one does not.
     Api(Result<Endpoint, ChoiceError>),
     /// `podman system service`, started by us; the program.
@@ -31,7 +31,7 @@ pub(super) enum Door {
 
 /// What must answer there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum Requirement {
     Any,
     Kind(EngineKind),
     /// Podman without root.
@@ -42,62 +42,66 @@ pub(super) enum Wanted {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Search {
     pub(super) by: DecidedBy,
-    pub(super) places: Vec<Place>,
+    pub(super) locations: Vec<EngineLocation>,
 }
 
-/// Returns the places for a request. Where the user has named one, there is no other: an
+/// Returns the locations for a request. Where the user has named one, there is no other: an
 /// engine that the user did not choose is never used in place of one that was.
 pub(super) fn search(request: &EngineRequest, environment: &Environment) -> Search {
     use NamedEngine::{Apple, Docker, Podman, PodmanRootless};
-    let podman = Wanted::Kind(EngineKind::Podman);
-    let mut places = Vec::new();
-    let (chosen, wanted) = match &request.choice {
+    let podman = Requirement::Kind(EngineKind::Podman);
+    let mut locations = Vec::new();
+    let (chosen, requirement) = match &request.choice {
         EngineChoice::Endpoint(endpoint) => {
             let chosen = Chosen {
                 by: request.by.clone(),
                 endpoint: Ok(endpoint.clone()),
             };
-            (Some(chosen), Wanted::Any)
+            (Some(chosen), Requirement::Any)
         }
-        EngineChoice::Auto => (chosen::any(environment), Wanted::Any),
+        EngineChoice::Auto => (chosen::any(environment), Requirement::Any),
         EngineChoice::Named(Docker) => (
             chosen::docker(environment),
-            Wanted::Kind(EngineKind::Docker),
+            Requirement::Kind(EngineKind::Docker),
         ),
         EngineChoice::Named(Podman) => (chosen::podman(environment), podman),
-        EngineChoice::Named(PodmanRootless) => (chosen::podman(environment), Wanted::Rootless),
-        EngineChoice::Named(Apple) => (None, Wanted::Kind(EngineKind::Apple)),
+        EngineChoice::Named(PodmanRootless) => (chosen::podman(environment), Requirement::Rootless),
+        EngineChoice::Named(Apple) => (None, Requirement::Kind(EngineKind::Apple)),
     };
     if let Some(Chosen { by, endpoint }) = chosen {
-        places.push(Place {
-            door: Door::Api(endpoint),
-            wanted,
+        locations.push(EngineLocation {
+            connector: Connector::Api(endpoint),
+            requirement,
             origin: by.to_string(),
         });
-        return Search { by, places };
+        return Search { by, locations };
     }
     match &request.choice {
-        EngineChoice::Named(Docker) => docker_sockets(environment, wanted, &mut places),
+        EngineChoice::Named(Docker) => docker_sockets(environment, requirement, &mut locations),
         EngineChoice::Named(Podman) => {
-            podman_sockets(environment, wanted, &mut places);
-            podman_service(environment, wanted, &mut places);
+            podman_sockets(environment, requirement, &mut locations);
+            podman_service(environment, requirement, &mut locations);
         }
-        EngineChoice::Named(PodmanRootless) => rootless(environment, &mut places),
-        EngineChoice::Named(Apple) => apple(environment, &mut places),
+        EngineChoice::Named(PodmanRootless) => rootless(environment, &mut locations),
+        EngineChoice::Named(Apple) => apple(environment, &mut locations),
         EngineChoice::Auto | EngineChoice::Endpoint(_) => {
-            docker_sockets(environment, wanted, &mut places);
-            podman_sockets(environment, wanted, &mut places);
-            podman_service(environment, wanted, &mut places);
-            apple(environment, &mut places);
+            docker_sockets(environment, requirement, &mut locations);
+            podman_sockets(environment, requirement, &mut locations);
+            podman_service(environment, requirement, &mut locations);
+            apple(environment, &mut locations);
         }
     }
     Search {
         by: request.by.clone(),
-        places,
+        locations,
     }
 }
 
-fn docker_sockets(environment: &Environment, wanted: Wanted, places: &mut Vec<Place>) {
+fn docker_sockets(
+    environment: &Environment,
+    requirement: Requirement,
+    locations: &mut Vec<EngineLocation>,
+) {
     let home = environment.home.iter().flat_map(|home| {
         [".docker/run/docker.sock", ".docker/desktop/docker.sock"].map(|path| home.join(path))
     });
@@ -113,29 +117,45 @@ fn docker_sockets(environment: &Environment, wanted: Wanted, places: &mut Vec<Pl
     for (number, socket) in sockets.enumerate() {
         // The first is always named, so that its absence is explained.
         if number == 0 || socket.exists() {
-            places.push(socket_place(socket, wanted, "a default Docker socket"));
+            locations.push(socket_location(
+                socket,
+                requirement,
+                "a default Docker socket",
+            ));
         }
     }
 }
 
-fn podman_sockets(environment: &Environment, wanted: Wanted, places: &mut Vec<Place>) {
+fn podman_sockets(
+    environment: &Environment,
+    requirement: Requirement,
+    locations: &mut Vec<EngineLocation>,
+) {
     let rootful = environment.root.join("run/podman/podman.sock");
-    places.push(socket_place(rootful, wanted, "the rootful Podman socket"));
+    locations.push(socket_location(
+        rootful,
+        requirement,
+        "the rootful Podman socket",
+    ));
     for socket in user_sockets(environment) {
-        places.push(socket_place(socket, wanted, "the user's Podman socket"));
+        locations.push(socket_location(
+            socket,
+            requirement,
+            "the user's Podman socket",
+        ));
     }
 }
 
-fn rootless(environment: &Environment, places: &mut Vec<Place>) {
+fn rootless(environment: &Environment, locations: &mut Vec<EngineLocation>) {
     if environment.uid != 0 {
         for socket in user_sockets(environment) {
-            places.push(socket_place(
+            locations.push(socket_location(
                 socket,
-                Wanted::Rootless,
+                Requirement::Rootless,
                 "the user's Podman socket",
             ));
         }
-        podman_service(environment, Wanted::Rootless, places);
+        podman_service(environment, Requirement::Rootless, locations);
         return;
     }
     // Root has no rootless Podman of its own: any user's.
@@ -150,9 +170,9 @@ fn rootless(environment: &Environment, places: &mut Vec<Place>) {
         users.push(environment.root.join("run/user/UID/podman/podman.sock"));
     }
     for socket in users {
-        places.push(socket_place(
+        locations.push(socket_location(
             socket,
-            Wanted::Rootless,
+            Requirement::Rootless,
             "a user's Podman socket",
         ));
     }
@@ -180,30 +200,34 @@ fn user_sockets(environment: &Environment) -> Vec<PathBuf> {
     sockets
 }
 
-fn podman_service(environment: &Environment, wanted: Wanted, places: &mut Vec<Place>) {
+fn podman_service(
+    environment: &Environment,
+    requirement: Requirement,
+    locations: &mut Vec<EngineLocation>,
+) {
     if let Some(program) = find_program(environment, "podman") {
-        places.push(Place {
-            door: Door::Service(program),
-            wanted,
+        locations.push(EngineLocation {
+            connector: Connector::Service(program),
+            requirement,
             origin: "a private Podman service".to_owned(),
         });
     }
 }
 
-fn apple(environment: &Environment, places: &mut Vec<Place>) {
+fn apple(environment: &Environment, locations: &mut Vec<EngineLocation>) {
     if let Some(program) = find_program(environment, "container") {
-        places.push(Place {
-            door: Door::Command(program),
-            wanted: Wanted::Kind(EngineKind::Apple),
+        locations.push(EngineLocation {
+            connector: Connector::Command(program),
+            requirement: Requirement::Kind(EngineKind::Apple),
             origin: "Apple container on PATH".to_owned(),
         });
     }
 }
 
-fn socket_place(socket: PathBuf, wanted: Wanted, origin: &str) -> Place {
-    Place {
-        door: Door::Api(Ok(Endpoint::Unix(socket))),
-        wanted,
+fn socket_location(socket: PathBuf, requirement: Requirement, origin: &str) -> EngineLocation {
+    EngineLocation {
+        connector: Connector::Api(Ok(Endpoint::Unix(socket))),
+        requirement,
         origin: origin.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! `Bench`: an engine to be tested, with names that no other run has.
+//! `EngineFixture`: an engine to be tested, with names that no other run has.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -20,35 +20,35 @@ pub(crate) const LABEL: &str = "io.lazaret.test";
 pub(crate) const MIB: u64 = 1 << 20;
 
 /// A suite's engine and names that no other run has.
-pub(crate) struct Bench {
+pub(crate) struct EngineFixture {
     pub(crate) detected: Detected,
     pub(crate) prefix: String,
     pub(crate) tag: String,
 }
 
-impl Drop for Bench {
+impl Drop for EngineFixture {
     fn drop(&mut self) {
         // A failed test may have left a container of it.
         drop(self.engine().remove_image(&self.image()));
     }
 }
 
-impl Bench {
+impl EngineFixture {
     pub(crate) fn new(detected: Detected) -> Self {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("lazaret-test-{}-{number}", std::process::id());
-        let bench = Self {
+        let fixture = Self {
             detected,
             tag: format!("lazaret-test/guest:{}-{number}", std::process::id()),
             prefix,
         };
-        let recipe = bench.recipe(&[]);
-        bench
+        let recipe = fixture.recipe(&[]);
+        fixture
             .engine()
             .load_image(&mut recipe.archive().as_slice())
             .unwrap();
-        bench
+        fixture
     }
 
     pub(crate) fn recipe<'a>(&'a self, volumes: &'a [&'a str]) -> Recipe<'a> {
