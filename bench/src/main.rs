@@ -43,7 +43,7 @@ use measure::Bench;
 use report::{Measured, Report};
 use rows::Row;
 use series::{Key, Series};
-use station::Station;
+use station::EngineUnderTest;
 
 const ROUNDS: usize = 3;
 const QUICK_ROUNDS: usize = 2;
@@ -255,7 +255,7 @@ fn prepare<'a>(
     };
     let mut stations = Vec::new();
     for cli in clis {
-        let station = Station::prepare(sh, cli, &lazaret, scratch, run)?;
+        let station = EngineUnderTest::prepare(sh, cli, &lazaret, scratch, run)?;
         station.check_access(&medium.path)?;
         stations.push(station);
     }

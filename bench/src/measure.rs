@@ -14,7 +14,7 @@ use xshell::{Shell, cmd};
 use super::corpus::{Corpus, Size};
 use super::figures::Figures;
 use super::series::{Key, Series};
-use super::station::{Station, tar};
+use super::station::{EngineUnderTest, tar};
 use super::timing::{self, GREET};
 
 /// Files that the command changes, of many.
@@ -24,7 +24,7 @@ const FEW: usize = 20;
 #[derive(Debug)]
 pub(super) struct Bench<'a> {
     pub(super) sh: &'a Shell,
-    pub(super) stations: Vec<Station<'a>>,
+    pub(super) stations: Vec<EngineUnderTest<'a>>,
     pub(super) small: Corpus,
     pub(super) medium: Corpus,
     pub(super) large: Option<Corpus>,
@@ -105,7 +105,12 @@ impl Bench<'_> {
         timing::piped(self.sh, tar(self.sh, corpus), unpack)
     }
 
-    fn medium(&self, station: &Station<'_>, round: usize, figures: &mut Figures) -> Result<()> {
+    fn medium(
+        &self,
+        station: &EngineUnderTest<'_>,
+        round: usize,
+        figures: &mut Figures,
+    ) -> Result<()> {
         let key = |series| (Some(station.cli.name), series);
         let medium = &self.medium;
         let others = [Series::TarIntoCp, Series::NaiveStart, Series::CpOut];
@@ -176,7 +181,7 @@ impl Bench<'_> {
     }
 
     /// The first byte of a run that takes the container which the run before it left.
-    fn kept_pool(&self, station: &Station<'_>, name: &str) -> Result<Duration> {
+    fn kept_pool(&self, station: &EngineUnderTest<'_>, name: &str) -> Result<Duration> {
         let medium = &self.medium;
         station.pool(&["fill", "base"])?;
         station.run(medium, name, &change(), &medium.some_files(FEW)?)?;
@@ -190,7 +195,12 @@ impl Bench<'_> {
     }
 
     /// What people type without lazaret: create, fill, start, and in the end copy out.
-    fn by_hand(&self, station: &Station<'_>, round: usize, figures: &mut Figures) -> Result<()> {
+    fn by_hand(
+        &self,
+        station: &EngineUnderTest<'_>,
+        round: usize,
+        figures: &mut Figures,
+    ) -> Result<()> {
         let key = |series| (Some(station.cli.name), series);
         let name = station.name("tar", round);
         let start = Instant::now();
@@ -206,7 +216,12 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn small(&self, station: &Station<'_>, round: usize, figures: &mut Figures) -> Result<()> {
+    fn small(
+        &self,
+        station: &EngineUnderTest<'_>,
+        round: usize,
+        figures: &mut Figures,
+    ) -> Result<()> {
         let key = |series| (Some(station.cli.name), series);
         if self.wants(&[key(Series::PlainRun), key(Series::SmallStart)]) {
             add(figures, key(Series::PlainRun), station.plain_run()?);
@@ -216,7 +231,12 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn large(&self, station: &Station<'_>, round: usize, figures: &mut Figures) -> Result<()> {
+    fn large(
+        &self,
+        station: &EngineUnderTest<'_>,
+        round: usize,
+        figures: &mut Figures,
+    ) -> Result<()> {
         let key = |series| (Some(station.cli.name), series);
         let Some(large) = &self.large else {
             return Ok(());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::corpus::Corpus;
 use super::figures::{Figures, Spread};
 use super::rows::Row;
-use super::station::Station;
+use super::station::EngineUnderTest;
 
 /// A row, measured.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub(super) struct Report<'a> {
     pub(super) figures: &'a Figures,
     pub(super) measured: Vec<Measured>,
     pub(super) corpora: Vec<(&'static str, Corpus)>,
-    pub(super) stations: &'a [Station<'a>],
+    pub(super) stations: &'a [EngineUnderTest<'a>],
     pub(super) load: (String, String),
 }
 

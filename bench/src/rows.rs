@@ -21,12 +21,12 @@ pub(super) struct Row {
 }
 
 /// How a row is promised: on each engine, or not at all.
-struct Promise {
+struct Target {
     docker: Option<f64>,
     podman: Option<f64>,
 }
 
-impl Promise {
+impl Target {
     fn of(&self, engine: EngineName) -> Option<f64> {
         match engine {
             EngineName::Docker => self.docker,
@@ -71,7 +71,7 @@ struct Kind {
     what: &'static str,
     own: Series,
     reference: Series,
-    promise: Promise,
+    target: Target,
 }
 
 impl Kind {
@@ -100,13 +100,13 @@ impl Kind {
             engine: Some(engine),
             own: (Some(engine), self.own),
             reference: Some(reference),
-            target: self.promise.of(engine),
+            target: self.target.of(engine),
         })
     }
 }
 
-const fn both(most: f64) -> Promise {
-    Promise {
+const fn both(most: f64) -> Target {
+    Target {
         docker: Some(most),
         podman: Some(most),
     }
@@ -118,7 +118,7 @@ const KINDS: &[Kind] = &[
         what: "copy-in, medium / host tar c | tar x",
         own: Series::CopyIn,
         reference: Series::HostTar,
-        promise: Promise {
+        target: Target {
             docker: Some(1.45),
             podman: Some(2.2),
         },
@@ -128,7 +128,7 @@ const KINDS: &[Kind] = &[
         what: "copy-in / tar c | CLI cp -, medium",
         own: Series::CopyIn,
         reference: Series::TarIntoCp,
-        promise: Promise {
+        target: Target {
             docker: Some(0.50),
             podman: None,
         },
@@ -138,7 +138,7 @@ const KINDS: &[Kind] = &[
         what: "copy-in / CLI cp DIR, medium",
         own: Series::CopyIn,
         reference: Series::CpIn,
-        promise: Promise {
+        target: Target {
             docker: Some(0.35),
             podman: None,
         },
@@ -148,7 +148,7 @@ const KINDS: &[Kind] = &[
         what: "everything copied out / CLI cp, medium",
         own: Series::CopyOut,
         reference: Series::CpOut,
-        promise: Promise {
+        target: Target {
             docker: Some(0.55),
             podman: Some(0.22),
         },
@@ -158,7 +158,7 @@ const KINDS: &[Kind] = &[
         what: "20 changed files out of the large tree / CLI cp of everything",
         own: Series::FewOutLarge,
         reference: Series::CpOutLarge,
-        promise: Promise {
+        target: Target {
             docker: Some(0.03),
             podman: None,
         },
@@ -168,7 +168,7 @@ const KINDS: &[Kind] = &[
         what: "20 changed files out of the medium tree / CLI cp of everything",
         own: Series::FewOut,
         reference: Series::CpOut,
-        promise: Promise {
+        target: Target {
             docker: None,
             podman: Some(0.04),
         },
@@ -178,14 +178,14 @@ const KINDS: &[Kind] = &[
         what: "Enter to first byte, medium / CLI create, tar | cp, start -a",
         own: Series::ColdStart,
         reference: Series::NaiveStart,
-        promise: both(0.50),
+        target: both(0.50),
     },
     Kind {
         name: "start-pool",
         what: "Enter to first byte, container from the pool, medium / the same",
         own: Series::PoolStart,
         reference: Series::NaiveStart,
-        promise: Promise {
+        target: Target {
             docker: None,
             podman: None,
         },
@@ -195,21 +195,21 @@ const KINDS: &[Kind] = &[
         what: "Enter to first byte, kept copy, 20 edits of the host / the same",
         own: Series::KeptStart,
         reference: Series::NaiveStart,
-        promise: both(0.12),
+        target: both(0.12),
     },
     Kind {
         name: "start-kept-pool",
         what: "Enter to first byte, kept copy and a container from the pool, 20 edits / the same",
         own: Series::KeptPoolStart,
         reference: Series::NaiveStart,
-        promise: both(0.04),
+        target: both(0.04),
     },
     Kind {
         name: "edits-found-large",
         what: "20 edits of the host in the large tree, scan and diff (--dry-run) / host tar c | tar x",
         own: Series::EditsFoundLarge,
         reference: Series::HostTarLarge,
-        promise: Promise {
+        target: Target {
             docker: Some(0.06),
             podman: None,
         },
@@ -219,7 +219,7 @@ const KINDS: &[Kind] = &[
         what: "20 edits of the host into a kept copy, large, scan to receipt / host tar c | tar x",
         own: Series::EditsInLarge,
         reference: Series::HostTarLarge,
-        promise: Promise {
+        target: Target {
             docker: None,
             podman: None,
         },
@@ -229,7 +229,7 @@ const KINDS: &[Kind] = &[
         what: "Enter to first byte, 200 files / CLI run --rm without files",
         own: Series::SmallStart,
         reference: Series::PlainRun,
-        promise: Promise {
+        target: Target {
             docker: None,
             podman: None,
         },

@@ -19,7 +19,7 @@ const KEPT: i32 = 120;
 const LABEL: &str = "io.lazaret.bench=1";
 
 #[derive(Debug)]
-pub(super) struct Station<'a> {
+pub(super) struct EngineUnderTest<'a> {
     sh: &'a Shell,
     pub(super) cli: Cli,
     /// As users get it: optimised.
@@ -34,12 +34,12 @@ pub(super) struct Station<'a> {
 
 /// What one `lazaret run` took.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(super) struct RunTiming {
     pub(super) first_byte: Duration,
     phases: BTreeMap<String, u64>,
 }
 
-impl Ran {
+impl RunTiming {
     /// What lazaret itself says of a phase.
     pub(super) fn phase(&self, name: &str) -> Result<f64> {
         let millis = self.phases.get(name);
@@ -48,7 +48,7 @@ impl Ran {
     }
 }
 
-impl<'a> Station<'a> {
+impl<'a> EngineUnderTest<'a> {
     pub(super) fn prepare(
         sh: &'a Shell,
         cli: Cli,
@@ -223,7 +223,7 @@ impl<'a> Station<'a> {
         name: &str,
         script: &str,
         arguments: &[String],
-    ) -> Result<Ran> {
+    ) -> Result<RunTiming> {
         timing::warm(self.sh, &corpus.path)?;
         timing::settle(self.sh)?;
         let run = self
@@ -248,7 +248,7 @@ impl<'a> Station<'a> {
         }
         let report: Value = serde_json::from_str(&other).context("the output of lazaret run")?;
         let phases = report["phases"].clone();
-        Ok(Ran {
+        Ok(RunTiming {
             first_byte: after,
             phases: serde_json::from_value(phases).context("the phases of lazaret run")?,
         })

@@ -178,7 +178,7 @@ impl Ctx {
     ///
     /// # Errors
     /// As [`Ctx::ok`], or what it says is none.
-    pub(crate) fn told(&self, line: &(impl Line + ?Sized)) -> Result<Value, String> {
+    pub(crate) fn run_json(&self, line: &(impl Line + ?Sized)) -> Result<Value, String> {
         self.ok(line)?.json()
     }
 

@@ -11,7 +11,6 @@
 
 mod api;
 mod ctx;
-mod enclosure;
 mod engine;
 mod flaky;
 mod forwarder;
@@ -22,6 +21,7 @@ mod report;
 mod runner;
 mod scenarios;
 mod terminal;
+mod unshared;
 mod watch;
 
 use std::path::PathBuf;

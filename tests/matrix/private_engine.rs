@@ -11,8 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::api::{self, Object};
 use crate::ctx::Ctx;
-use crate::enclosure::{Enclosure, family};
 use crate::engine::EngineName;
+use crate::unshared::{Unshared, family};
 
 /// From start to the first answer, on a busy machine.
 const START: Duration = Duration::from_secs(90);
@@ -30,7 +30,7 @@ pub(crate) struct PrivateEngine {
     name: EngineName,
     daemon: Option<duct::Handle>,
     // Ends every process before the directory goes.
-    enclosure: Enclosure,
+    unshared: Unshared,
     dir: tempfile::TempDir,
     rootless: Option<(u32, u32)>,
 }
@@ -50,11 +50,11 @@ impl PrivateEngine {
             EngineName::PodmanRootless => Some(account(ROOTLESS_USER)?),
             EngineName::Docker | EngineName::Podman => None,
         };
-        let enclosure = Enclosure::new(&mounts(dir.path(), size, rootless))?;
+        let unshared = Unshared::new(&mounts(dir.path(), size, rootless))?;
         let mut engine = Self {
             name: ctx.engine(),
             daemon: None,
-            enclosure,
+            unshared,
             dir,
             rootless,
         };
@@ -96,7 +96,7 @@ impl PrivateEngine {
 
     /// Where its data is, as the outside sees it.
     fn data(&self) -> PathBuf {
-        self.enclosure.path(&self.dir.path().join("data"))
+        self.unshared.path(&self.dir.path().join("data"))
     }
 
     /// Fills its disk up to where `bytes` are left, or gives room back.
@@ -147,7 +147,7 @@ impl PrivateEngine {
             environment.insert("XDG_RUNTIME_DIR".to_owned(), format!("/run/user/{uid}"));
         }
         let daemon = self
-            .enclosure
+            .unshared
             .command(&self.argv())
             .full_env(environment)
             .stdin_null()

@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 ///
 /// Times come from the coarse clock, or from the fine one where a file is looked at often
 /// (multigrain timestamps, Linux 6.13), which is ahead of it by up to a tick.
-pub fn outwait() {
+pub fn wait_past_tick() {
     let now = clock_gettime(ClockId::Realtime);
     let is_past = || {
         let coarse = clock_gettime(ClockId::RealtimeCoarse);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use super::super::figures::Spread;
-use super::super::station::Station;
+use super::super::station::EngineUnderTest;
 use super::server::Server;
 
 /// Connections for the first byte; the median counts.
@@ -24,7 +24,7 @@ const NAME: &str = "upstream.test";
 /// A client that is ready to run on one engine.
 #[derive(Debug)]
 pub(super) struct Client<'a> {
-    station: &'a Station<'a>,
+    station: &'a EngineUnderTest<'a>,
     server: &'a Server,
     config: PathBuf,
     workspace: PathBuf,
@@ -64,7 +64,7 @@ impl Timed {
 impl<'a> Client<'a> {
     /// Writes the configuration of a user who lets sessions reach the server.
     pub(super) fn prepare(
-        station: &'a Station<'a>,
+        station: &'a EngineUnderTest<'a>,
         server: &'a Server,
         scratch: &Path,
     ) -> Result<Self> {

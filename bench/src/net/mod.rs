@@ -20,7 +20,7 @@ use super::figures::Figures;
 use super::report::{self, Measured, Report};
 use super::rows::Row;
 use super::series::Series;
-use super::station::Station;
+use super::station::EngineUnderTest;
 use client::Client;
 use server::Server;
 
@@ -60,7 +60,7 @@ pub(super) fn run(sh: &Shell, clis: Vec<Cli>, rounds: usize) -> Result<Value> {
         let lazaret = dist::build(sh, &project::host_triple(sh)?)?;
         let stations = clis
             .into_iter()
-            .map(|cli| Station::prepare(sh, cli, &lazaret, &scratch, &run));
+            .map(|cli| EngineUnderTest::prepare(sh, cli, &lazaret, &scratch, &run));
         stations.collect::<Result<Vec<_>>>()?
     };
     let before = report::load();
@@ -110,7 +110,7 @@ fn rows(engine: EngineName) -> impl Iterator<Item = Row> {
 
 /// One round that does not count, then those that do. The two ways take turns at being first.
 fn measure(
-    stations: &[Station<'_>],
+    stations: &[EngineUnderTest<'_>],
     scratch: &Path,
     rounds: usize,
     figures: &mut Figures,

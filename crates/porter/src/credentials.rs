@@ -51,24 +51,24 @@ enum Error {
 
 /// Runs the verb.
 pub(crate) fn run(home: &str) -> ExitCode {
-    crate::exit_with("lend", lend(Path::new(home)))
+    crate::exit_with("lend", hand_out(Path::new(home)))
 }
 
-fn lend(home: &Path) -> Result<(), Error> {
+fn hand_out(home: &Path) -> Result<(), Error> {
     // PID 1 sends SIGTERM to everybody when the container is to end: then comes a last look.
     let signals = BlockedSignals::all()?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(io::Error::from)?;
     let home = Root::open(home)?;
     let mut stdin = BufReader::new(root::stdin()?);
-    let mut lent = Vec::new();
+    let mut files = Vec::new();
     for file in read_credentials(&mut stdin)? {
         let placed = place(&home, &file).map_err(|errno| Error::Place {
             path: escape(file.path.as_str().as_bytes()),
             source: errno.into(),
         });
         placed?;
-        lent.push(CredentialFile {
+        files.push(CredentialFile {
             seen: None,
             digest: Digest::of(&file.contents),
             path: file.path,
@@ -79,8 +79,8 @@ fn lend(home: &Path) -> Result<(), Error> {
     let stdin = stdin.into_inner();
     loop {
         let is_over = has_ended(&stdin)? || signals.wait(Duration::ZERO)?.is_some_and(ends);
-        for (index, lent) in lent.iter_mut().enumerate() {
-            if let Some(contents) = lent.look(&home) {
+        for (index, file) in files.iter_mut().enumerate() {
+            if let Some(contents) = file.look(&home) {
                 let event = CredentialEvent::Changed { index, contents };
                 stdout.write_all(&event.line())?;
             }

@@ -3,8 +3,8 @@
 //! For engines that can't pause a container: rootless ones on cgroup v1 have no freezer. The
 //! launcher starts it by exec, as the command's own user. On the first byte it stops every process
 //! but PID 1 and itself, and answers `held`. On [`freeze::END`] or the end of its input it
-//! continues them and answers `released`. After [`SILENCE`] without a byte it continues them and
-//! fails, so a killed launcher does not stop them for long.
+//! continues them and answers `released`. After [`HEARTBEAT_TIMEOUT`] without a byte it continues them
+//! and fails, so a killed launcher does not stop them for long.
 //!
 //! It stops parents before their children and continues them after, so a shell with job control
 //! never sees a stopped child. A process that was already stopped stays stopped.
@@ -27,7 +27,7 @@ use crate::processes::{RunState, Seen, first_is_porter, processes};
 use crate::syscall::{BlockedSignals, signal_everyone};
 
 /// How long the caller may send no byte. A caller sends several in that time.
-const SILENCE: Duration = Duration::from_secs(3);
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long the first byte may take: a caller starts the hold early and does other work first.
 const PREPARED: Duration = Duration::from_secs(600);
@@ -58,7 +58,7 @@ enum FreezeError {
     Signal { pid: i32, source: io::Error },
     #[error("process {pid} does not stand still")]
     Moving { pid: i32 },
-    #[error("no heartbeat from the launcher for {} s", SILENCE.as_secs())]
+    #[error("no heartbeat from the launcher for {} s", HEARTBEAT_TIMEOUT.as_secs())]
     Silence,
     #[error("a signal ended it")]
     Ended,
@@ -110,7 +110,7 @@ fn hold() -> Result<(), FreezeError> {
     held.everybody()?;
     let mut stdout = root::stdout()?;
     let processes = held.stopped.len();
-    writeln!(stdout, "{}", FreezeReply::Held { processes })?;
+    writeln!(stdout, "{}", FreezeReply::Frozen { processes })?;
     while caller.listen()? == Word::Hold {}
     drop(held);
     writeln!(stdout, "{}", FreezeReply::Released)?;
@@ -166,7 +166,7 @@ impl Caller {
             self.heard = Some(Instant::now());
         }
         match self.heard {
-            Some(heard) if heard.elapsed() > SILENCE => Err(FreezeError::Silence),
+            Some(heard) if heard.elapsed() > HEARTBEAT_TIMEOUT => Err(FreezeError::Silence),
             _ => Ok(Word::Hold),
         }
     }

@@ -40,23 +40,23 @@ fn main() -> ExitCode {
 
 fn act(verb: Verb) -> ExitCode {
     match verb {
-        Verb::Deflated(verb) => compressed::run(|| act(*verb)),
+        Verb::Compressed(verb) => compressed::run(|| act(*verb)),
         Verb::Dial { port } => network::dial(port),
         Verb::Empty { root } => empty::run(&root),
         Verb::Export { root } => export::run(&root),
         Verb::Gateway { directory } => network::gateway(&directory),
-        Verb::Hold => freeze::freeze(),
+        Verb::Freeze => freeze::freeze(),
         Verb::Init => init::run(),
         Verb::Layer { root, only, argv } => layer::run(&root, &only, &argv),
-        Verb::Lend { home } => credentials::run(&home),
+        Verb::Credentials { home } => credentials::run(&home),
         Verb::Probe { limits, request } => probe::run(&limits, *request),
         Verb::Protect { root } => protect::protect(&root),
         Verb::Receive { root } => receive::run(&root),
         Verb::Relay { routes } => network::relay(&routes),
         Verb::Release { root } => protect::release(&root),
         Verb::Run(command) => exec::run(command),
-        Verb::Sealed { root } => verify_protection::run(&root),
-        Verb::Thaw => freeze::unfreeze(),
+        Verb::VerifyProtection { root } => verify_protection::run(&root),
+        Verb::Unfreeze => freeze::unfreeze(),
         Verb::Update { root, mode } => update::run(&root, mode),
     }
 }

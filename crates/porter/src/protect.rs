@@ -27,7 +27,7 @@ const AGENT: u32 = 1000;
 const ANY: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 #[derive(Debug, thiserror::Error)]
-enum GuardError {
+enum ProtectError {
     #[error(transparent)]
     Root(#[from] PathError),
     #[error("the list: {0}")]
@@ -40,7 +40,7 @@ enum GuardError {
     Other { name: Vec<u8> },
 }
 
-impl GuardError {
+impl ProtectError {
     fn own(name: &[u8], errno: Errno) -> Self {
         Self::Own {
             name: name.to_vec(),
@@ -65,23 +65,23 @@ pub(crate) fn release(root: &str) -> ExitCode {
     crate::exit_with("release", give(Path::new(root)))
 }
 
-fn take(path: &Path) -> Result<(), GuardError> {
+fn take(path: &Path) -> Result<(), ProtectError> {
     let root = Root::open(path)?;
-    let mut stdin = root::stdin().map_err(GuardError::Stdin)?;
+    let mut stdin = root::stdin().map_err(ProtectError::Stdin)?;
     let Protection {
         root: kind,
         entries,
     } = Protection::read_from(&mut stdin)?;
-    seize(root.as_fd(), kind).map_err(|errno| GuardError::own(b".", errno))?;
+    seize(root.as_fd(), kind).map_err(|errno| ProtectError::own(b".", errno))?;
     for (path, protected) in &entries {
         let failed = |errno| match errno {
-            Errno::NOENT | Errno::NOTDIR | Errno::LOOP => GuardError::other(path),
-            errno => GuardError::own(path.as_str().as_bytes(), errno),
+            Errno::NOENT | Errno::NOTDIR | Errno::LOOP => ProtectError::other(path),
+            errno => ProtectError::own(path.as_str().as_bytes(), errno),
         };
         let entry = root.open_any(path).map_err(failed)?;
         let stat = rustix::fs::fstat(&entry).map_err(failed)?;
         if !is_kind(*protected, &stat) {
-            return Err(GuardError::other(path));
+            return Err(ProtectError::other(path));
         }
         seize(entry.as_fd(), *protected).map_err(failed)?;
         if *protected == ProtectedKind::Dir {
@@ -90,7 +90,7 @@ fn take(path: &Path) -> Result<(), GuardError> {
                 // Whatever lies in a protected directory is protected, so it has to be known.
                 let known = name.to_str().ok().and_then(|name| path.join(name).ok());
                 if !known.is_some_and(|path| entries.contains_key(&path)) {
-                    return Err(GuardError::other(path));
+                    return Err(ProtectError::other(path));
                 }
             }
         }
@@ -125,9 +125,9 @@ fn is_kind(protected: ProtectedKind, stat: &Stat) -> bool {
     }
 }
 
-fn give(path: &Path) -> Result<(), GuardError> {
+fn give(path: &Path) -> Result<(), ProtectError> {
     let root = Root::open(path)?;
-    let stat = rustix::fs::fstat(&root).map_err(|errno| GuardError::own(b".", errno))?;
+    let stat = rustix::fs::fstat(&root).map_err(|errno| ProtectError::own(b".", errno))?;
     match stat.st_uid {
         0 => give_directory(root.as_fd(), &mut Vec::new()),
         _ => Ok(()),
@@ -135,8 +135,8 @@ fn give(path: &Path) -> Result<(), GuardError> {
 }
 
 /// Gives back what a directory of root's holds, then the directory.
-fn give_directory(dir: BorrowedFd<'_>, path: &mut Vec<u8>) -> Result<(), GuardError> {
-    let failed = |path: &[u8], errno| GuardError::own(path, errno);
+fn give_directory(dir: BorrowedFd<'_>, path: &mut Vec<u8>) -> Result<(), ProtectError> {
+    let failed = |path: &[u8], errno| ProtectError::own(path, errno);
     let names = root::names(dir).map_err(|errno| failed(path, errno))?;
     let length = path.len();
     for name in names {
@@ -154,8 +154,8 @@ fn give_directory(dir: BorrowedFd<'_>, path: &mut Vec<u8>) -> Result<(), GuardEr
     own(dir, AGENT).map_err(|errno| failed(path, errno))
 }
 
-fn give_entry(dir: BorrowedFd<'_>, name: &CString, path: &mut Vec<u8>) -> Result<(), GuardError> {
-    let opened = open(dir, name).map_err(|errno| GuardError::own(path, errno));
+fn give_entry(dir: BorrowedFd<'_>, name: &CString, path: &mut Vec<u8>) -> Result<(), ProtectError> {
+    let opened = open(dir, name).map_err(|errno| ProtectError::own(path, errno));
     let (entry, stat) = opened?;
     if stat.st_uid != 0 {
         return Ok(());
@@ -163,10 +163,10 @@ fn give_entry(dir: BorrowedFd<'_>, name: &CString, path: &mut Vec<u8>) -> Result
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory => {
             let inside = root::open_dir(dir, name);
-            let inside = inside.map_err(|errno| GuardError::own(path, errno))?;
+            let inside = inside.map_err(|errno| ProtectError::own(path, errno))?;
             give_directory(inside.as_fd(), path)
         }
-        _ => own(entry.as_fd(), AGENT).map_err(|errno| GuardError::own(path, errno)),
+        _ => own(entry.as_fd(), AGENT).map_err(|errno| ProtectError::own(path, errno)),
     }
 }
 

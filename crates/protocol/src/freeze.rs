@@ -20,7 +20,7 @@ pub const KEEP: u8 = b'h';
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FreezeReply {
     /// Everybody stands still.
-    Held {
+    Frozen {
         /// How many processes were stopped.
         processes: usize,
     },
@@ -34,7 +34,7 @@ impl FreezeReply {
         match line.strip_prefix("held ") {
             Some(count) => {
                 let processes = count.parse().ok()?;
-                Some(Self::Held { processes })
+                Some(Self::Frozen { processes })
             }
             None => (line == "released").then_some(Self::Released),
         }
@@ -44,7 +44,7 @@ impl FreezeReply {
 impl fmt::Display for FreezeReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Held { processes } => write!(f, "held {processes}"),
+            Self::Frozen { processes } => write!(f, "held {processes}"),
             Self::Released => f.write_str("released"),
         }
     }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_reply_is_read_as_it_was_written() {
-        for reply in [FreezeReply::Held { processes: 7 }, FreezeReply::Released] {
+        for reply in [FreezeReply::Frozen { processes: 7 }, FreezeReply::Released] {
             assert_eq!(FreezeReply::parse(&reply.to_string()), Some(reply));
         }
         for nonsense in ["held", "held ", "held x", "release", ""] {

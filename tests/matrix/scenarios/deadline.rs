@@ -68,7 +68,7 @@ fn until_ended(ctx: &Ctx) -> Result<(), String> {
 fn recovers(ctx: &Ctx) -> Result<(), String> {
     let recovered = ctx.ok("recover s")?;
     recovered.expect_text("collected")?;
-    let shown = ctx.told("diff s --json")?;
+    let shown = ctx.run_json("diff s --json")?;
     expect_eq("the change", &shown["changes"]["modified"], &json!(["a"]))?;
     ctx.ok("discard s --yes")?;
     Ok(())

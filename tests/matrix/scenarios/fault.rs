@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::api;
 use crate::ctx::{Ctx, expect, expect_eq};
-use crate::enclosure::Enclosure;
 use crate::lazaret::{Ended, Line};
+use crate::unshared::Unshared;
 use crate::watch::{SOON, stamp};
 
 scenarios! {
@@ -28,7 +28,7 @@ const TREE: &str = "f a \"a\\n\"";
 /// Lazaret with a state directory that only it sees: a small or a locked one.
 struct Confined<'a> {
     ctx: &'a Ctx,
-    enclosure: Enclosure,
+    unshared: Unshared,
     workspace: PathBuf,
 }
 
@@ -41,13 +41,13 @@ impl<'a> Confined<'a> {
         let script = format!("state={}\n{mount}", state.display());
         Ok(Self {
             ctx,
-            enclosure: Enclosure::new(&script)?,
+            unshared: Unshared::new(&script)?,
             workspace,
         })
     }
 
     fn lazaret(&self, line: &(impl Line + ?Sized)) -> Result<Ended, String> {
-        self.ctx.call(line).behind(self.enclosure.view()).run()
+        self.ctx.call(line).behind(self.unshared.view()).run()
     }
 
     fn run(&self, script: &str) -> Result<Ended, String> {
@@ -60,7 +60,7 @@ impl<'a> Confined<'a> {
 
     /// A path below the state directory, as lazaret sees it.
     fn state(&self, name: &str) -> PathBuf {
-        self.enclosure.path(&self.ctx.state().join(name))
+        self.unshared.path(&self.ctx.state().join(name))
     }
 }
 
@@ -99,7 +99,7 @@ fn full_disk(ctx: &Ctx) -> Result<(), String> {
         .expect_text("No space left on device")?;
     let state = ctx.state();
     confined
-        .enclosure
+        .unshared
         .sh(&format!("mount -o remount,size=1g {}", state.display()))?;
     confined.lazaret(&["recover", "s"])?.expect_code(0)?;
     confined.lazaret(&["apply", "s", "--yes"])?.expect_code(0)?;
@@ -160,7 +160,7 @@ fn two_launchers(ctx: &Ctx) -> Result<(), String> {
     }
     let nothing = ctx.ok("recover")?;
     nothing.expect_text("nothing to recover")?;
-    let pruned = ctx.told("prune --yes --json")?;
+    let pruned = ctx.run_json("prune --yes --json")?;
     for what in ["sessions", "containers", "volumes"] {
         expect_eq(what, &pruned[what].as_array().map(Vec::len), &Some(0))?;
     }
@@ -206,7 +206,7 @@ fn refused(ctx: &Ctx, name: &str) -> Result<(), String> {
     )?
     .expect_text(name)?;
     expect_eq("the workspace", &stamp(&workspace), &before)?;
-    let listed = ctx.told("ls --json")?;
+    let listed = ctx.run_json("ls --json")?;
     expect_eq("sessions", &listed.as_array().map(Vec::len), &Some(0))?;
     let objects = ctx.objects()?;
     expect(&format!("nothing of it is left, of {objects:?}"), || {

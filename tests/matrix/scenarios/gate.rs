@@ -95,7 +95,7 @@ fn conflict(ctx: &Ctx) -> Result<(), String> {
     fs::write(workspace.join("a"), "mine\n").map_err(|error| error.to_string())?;
     ctx.fails("apply s --yes")?;
     ctx.tree_is(&workspace, "f a \"mine\\n\"\nf dir/b \"b\\n\"\n")?;
-    let report = ctx.told("diff s --json")?;
+    let report = ctx.run_json("diff s --json")?;
     expect_eq("the conflict", &report["conflicts"][0]["path"], "a")?;
     ctx.ok("apply s dir --yes")?;
     ctx.tree_is(&workspace, "f a \"mine\\n\"\nf dir/c \"c\\n\"\n")?;
@@ -192,7 +192,7 @@ fn pick(ctx: &Ctx) -> Result<(), String> {
 fn rm_refuses(ctx: &Ctx) -> Result<(), String> {
     kept(ctx)?;
     ctx.fails("rm s")?.expect_text("--force")?;
-    let listed = ctx.told("ls --json")?;
+    let listed = ctx.run_json("ls --json")?;
     expect_eq("still there", &listed[0]["state"], "kept")?;
     ctx.ok("rm s --force")?;
     ctx.fails("show s")?;

@@ -156,7 +156,7 @@ pub(super) fn declare_component(ctx: &Ctx, name: &str, toml: &str) {
 }
 
 fn listed_state(ctx: &Ctx, name: &str) -> Result<String, String> {
-    let listed = ctx.told("image ls --json")?;
+    let listed = ctx.run_json("image ls --json")?;
     let listed = listed.as_array().cloned().unwrap_or_default();
     let found = listed.iter().find(|image| image["name"] == name);
     let state = found.and_then(|image| image["state"].as_str());

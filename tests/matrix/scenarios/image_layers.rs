@@ -242,7 +242,7 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
     running.ends()?;
 
     // What is there is no image; a container of the step is, and prune knows whose it is.
-    let listed = ctx.told("image ls --json")?;
+    let listed = ctx.run_json("image ls --json")?;
     let mut listed = listed.as_array().into_iter().flatten();
     let found = listed.find(|image| image["name"] == "slowly");
     let state = found

@@ -142,7 +142,7 @@ fn settled_by_rm(ctx: &Ctx) -> Result<(), String> {
 
 fn nothing_is_left(ctx: &Ctx) -> Result<(), String> {
     ctx.ok("recover")?.expect_text("nothing to recover")?;
-    let listed = ctx.told("ls --json")?;
+    let listed = ctx.run_json("ls --json")?;
     expect_eq("sessions", &listed.as_array().map(Vec::len), &Some(0))?;
     let objects = ctx.objects()?;
     let names: Vec<String> = objects.iter().map(ToString::to_string).collect();

@@ -67,7 +67,7 @@ fn incremental(ctx: &Ctx) -> Result<(), String> {
     .expect_code(0)?
     .json()?;
     expect_eq("nothing was there before", &first["sync"], &Value::Null)?;
-    let shown = ctx.told("ls --json")?;
+    let shown = ctx.run_json("ls --json")?;
     expect("it says that the volume is kept", || {
         shown[0]["volume"]
             .as_str()
@@ -76,7 +76,7 @@ fn incremental(ctx: &Ctx) -> Result<(), String> {
     write(&workspace, "a", "mine\n")?;
     write(&workspace, "new", "new\n")?;
     fs::remove_file(workspace.join("e")).map_err(|error| error.to_string())?;
-    let planned = ctx.told("run base -w project --name s --dry-run --json")?;
+    let planned = ctx.run_json("run base -w project --name s --dry-run --json")?;
     expect_eq("what would be sent", &planned["sent"], &json!(["a", "new"]))?;
     expect_eq("what would go", &planned["removed"], &json!(["e"]))?;
     let script = "cat a new; ls; cat target/built; echo agent > d/b";
@@ -261,7 +261,7 @@ fn volume_gone(ctx: &Ctx) -> Result<(), String> {
         &second["sync"],
         &Value::Null,
     )?;
-    let listed = ctx.told("undo --list s --json")?;
+    let listed = ctx.run_json("undo --list s --json")?;
     expect_eq(
         "its history is kept",
         &listed.as_array().map(Vec::len),
@@ -316,9 +316,9 @@ fn sync(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", TREE);
     run(ctx, "auto", "true")?.expect_code(0)?;
     write(&workspace, "a", "at rest\n")?;
-    let planned = ctx.told("sync s --dry-run --json")?;
+    let planned = ctx.run_json("sync s --dry-run --json")?;
     expect_eq("what would be sent", &planned["sent"], &json!(["a"]))?;
-    let synced = ctx.told("sync s --json")?;
+    let synced = ctx.run_json("sync s --json")?;
     expect_eq("one file", &synced["sent"], &1)?;
     let script = "cat a; echo up; until [ -e word ]; do sleep 0.05; done; cat word; \
         echo agent > e; until [ ! -e word ]; do sleep 0.05; done; echo gone";
@@ -329,7 +329,7 @@ fn sync(ctx: &Ctx) -> Result<(), String> {
     let watch = ctx.spawn("watch s --interval 1s --json")?;
     watch.wait_until("a look", SOON, || !watch.stdout_so_far().is_empty())?;
     write(&workspace, "word", "into the running one\n")?;
-    let live = ctx.told("sync s --json")?;
+    let live = ctx.run_json("sync s --json")?;
     expect_eq("one file went in", &live["sent"], &1)?;
     expect("the pause is shown", || live["live"]["paused_ms"].is_u64())?;
     running.until_said("into the running one")?;
@@ -344,7 +344,7 @@ fn sync(ctx: &Ctx) -> Result<(), String> {
     expect("what the host sent is no change of the session", || {
         !watched.stdout.contains("word")
     })?;
-    let report = ctx.told("diff s --json")?;
+    let report = ctx.run_json("diff s --json")?;
     expect_eq(
         "only the command's change",
         &report["changes"],

@@ -79,7 +79,7 @@ fn diff(ctx: &Ctx) -> Result<(), String> {
     ctx.ok("diff s")?
         .expect_text("+++ b (new)")?
         .expect_text("live view, paused ")?;
-    let report = ctx.told("diff s --json")?;
+    let report = ctx.run_json("diff s --json")?;
     expect_eq("what is new", &report["changes"]["added"][0], "b")?;
     expect("the pause is shown", || {
         report["live"]["paused_ms"].is_u64()
@@ -226,7 +226,7 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
         goes_on(&running)?;
     }
     // The next view and `prune` find what it left behind.
-    let pruned = ctx.told("prune --yes --json")?;
+    let pruned = ctx.run_json("prune --yes --json")?;
     expect("the dead view's container is removed", || {
         let names = pruned["containers"].as_array();
         names.is_some_and(|names| names.len() == 1)

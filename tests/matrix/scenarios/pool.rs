@@ -13,7 +13,7 @@ scenarios! {
 
 /// What waits in the pool: of each row of a list, one of its texts.
 pub(super) fn listed(ctx: &Ctx, list: &str, key: &str) -> Result<Vec<String>, String> {
-    let listed = ctx.told("pool ls --json")?;
+    let listed = ctx.run_json("pool ls --json")?;
     let rows = listed[list].as_array().cloned().unwrap_or_default();
     let texts = rows.iter().filter_map(|row| row[key].as_str());
     Ok(texts.map(str::to_owned).collect())

@@ -86,7 +86,7 @@ fn another_each_time(ctx: &Ctx) -> Result<(), String> {
 
     // What else is done with the session leaves it.
     write(&workspace, "a", "mine\n")?;
-    let synced = ctx.told("sync s --json")?;
+    let synced = ctx.run_json("sync s --json")?;
     expect_eq("one file went in", &synced["sent"], &1)?;
     ctx.ok("show s")?;
     ctx.ok("prune --yes")?;
@@ -107,7 +107,7 @@ fn another_each_time(ctx: &Ctx) -> Result<(), String> {
     let watch = ctx.spawn("watch s --interval 1s --json")?;
     watch.wait_until("a look", SOON, || !watch.stdout_so_far().is_empty())?;
     write(&workspace, "word", "into the running one\n")?;
-    let live = ctx.told("sync s --json")?;
+    let live = ctx.run_json("sync s --json")?;
     expect_eq("one file goes in", &live["sent"], &1)?;
     running.until_said("into the running one")?;
     running.wait()?.expect_code(0)?;

@@ -186,7 +186,7 @@ fn kept(ctx: &Ctx) -> Result<(), String> {
     run(ctx, &keep, script)?.expect_code(0)?;
     // At rest, `sync` writes to it as to everything else.
     write("AGENTS.md", "be kindest\n")?;
-    let synced = ctx.told("sync s --json")?;
+    let synced = ctx.run_json("sync s --json")?;
     expect_eq("it is sent", &synced["sent"], &1)?;
     let script = "grep -q kindest AGENTS.md; no sh -c 'echo x >> AGENTS.md'";
     run(ctx, &keep, script)?.expect_code(0)?;
@@ -223,7 +223,7 @@ fn while_it_runs(ctx: &Ctx) -> Result<(), String> {
     // Not even what is not protected went: a `sync` is done whole or not at all.
     write("AGENTS.md", "be kind\n")?;
     write("go", "")?;
-    let synced = ctx.told("sync s --json")?;
+    let synced = ctx.run_json("sync s --json")?;
     expect_eq("what is sent then", &synced["sent"], &2)?;
     let output = running.wait()?.expect_code(0)?;
     expect("the command read what went in", || {

@@ -31,7 +31,7 @@ fn while_creating(ctx: &Ctx) -> Result<(), String> {
     lazaret.signal(Signal::KILL)?;
     lazaret.ends()?;
     ctx.ok("recover")?;
-    let listed = ctx.told("ls --json")?;
+    let listed = ctx.run_json("ls --json")?;
     expect("nothing of it is left", || {
         listed.as_array().is_some_and(Vec::is_empty)
     })
@@ -157,13 +157,13 @@ fn sweep(ctx: &Ctx) -> Result<(), String> {
     std::fs::remove_dir_all(ctx.state().join("sessions/lost"))
         .map_err(|error| error.to_string())?;
     let foreign = ctx.foreign_volume()?;
-    let dry = ctx.told("prune --dry-run --json")?;
+    let dry = ctx.run_json("prune --dry-run --json")?;
     expect("one volume", || {
         dry["volumes"][0]
             .as_str()
             .is_some_and(|name| name.starts_with("lazaret-lost-"))
     })?;
-    let pruned = ctx.told("prune --yes --json")?;
+    let pruned = ctx.run_json("prune --yes --json")?;
     expect_eq(
         "only that",
         &pruned["volumes"].as_array().map(Vec::len),
@@ -214,7 +214,7 @@ fn while_undoing(ctx: &Ctx) -> Result<(), String> {
     ctx.tree_is(&workspace, &before)?;
 
     // The agent's work is in the session alone now, and no prune takes it.
-    let pruned = ctx.told("prune --yes --older-than 0s --json")?;
+    let pruned = ctx.run_json("prune --yes --older-than 0s --json")?;
     expect_eq(
         "pruned",
         &pruned["sessions"].as_array().map(Vec::len),
@@ -291,7 +291,7 @@ fn killed_turn(ctx: &Ctx, workspace: &Path, turn: Turn) -> Result<(), String> {
 /// Every verb that would read, change or remove says what to do first, and changes nothing.
 fn refused(ctx: &Ctx, workspace: &Path, what: &str) -> Result<(), String> {
     let tree = stamp(workspace);
-    let listed = ctx.told("ls --json")?;
+    let listed = ctx.run_json("ls --json")?;
     expect_eq("its state", &listed[0]["state"], "broken")?;
     expect_eq("why", &listed[0]["unfinished"].as_str(), &Some(what))?;
     let run = |name| ["run", "base", "-w", "project", "--name", name, "--", "true"];

@@ -124,7 +124,7 @@ fn closed(ctx: &Ctx, closes: &str) -> Result<(), String> {
     write(&workspace, "a", "mine\n", None)?;
     run(ctx, "cat a")?.expect_code(120)?.expect_text("mine")?;
     write(&workspace, "d/c", "mine\n", None)?;
-    let synced = ctx.told("sync s --json")?;
+    let synced = ctx.run_json("sync s --json")?;
     expect_eq("one file is sent", &synced["sent"], &1)?;
     let running = ctx
         .script(
@@ -134,12 +134,12 @@ fn closed(ctx: &Ctx, closes: &str) -> Result<(), String> {
         .start()?;
     running.until_said("up")?;
     write(&workspace, "e", "mine\n", None)?;
-    let synced = ctx.told("sync s --json")?;
+    let synced = ctx.run_json("sync s --json")?;
     expect_eq("one file goes in beside it", &synced["sent"], &1)?;
     running.signal(Signal::KILL)?;
     running.ends()?;
     ctx.ok("recover")?;
-    let report = ctx.told("diff s --json")?;
+    let report = ctx.run_json("diff s --json")?;
     expect_eq(
         "what the agent did",
         &report["changes"],

@@ -38,11 +38,11 @@ struct Listing {
 #[derive(Debug)]
 struct Repository {
     chosen: GitMode,
-    full: Weighed,
-    shallow: Weighed,
+    full: EstimatedSize,
+    shallow: EstimatedSize,
 }
 
-type Weighed = Result<u64, String>;
+type EstimatedSize = Result<u64, String>;
 
 pub(crate) fn run(
     workspace: &WorkspaceDir,
@@ -101,7 +101,7 @@ fn repository(
     if let Ok(None) = lazaret_transfer::Repository::find(workspace) {
         return Ok(None);
     }
-    let weigh = |mode| -> Result<Weighed, Failure> {
+    let estimate = |mode| -> Result<EstimatedSize, Failure> {
         if mode == selector.git() {
             return Ok(weight(chosen));
         }
@@ -115,12 +115,12 @@ fn repository(
     };
     Ok(Some(Repository {
         chosen: selector.git(),
-        full: weigh(GitMode::Full)?,
-        shallow: weigh(GitMode::Shallow)?,
+        full: estimate(GitMode::Full)?,
+        shallow: estimate(GitMode::Shallow)?,
     }))
 }
 
-fn weight(tree: &Tree) -> Weighed {
+fn weight(tree: &Tree) -> EstimatedSize {
     let inside = tree
         .iter()
         .filter(|(path, _)| path.components().next() == Some(".git"));

@@ -84,7 +84,7 @@ struct Project<'a> {
 }
 
 /// A look at the sizes of what goes in, under way.
-type Weighing<'scope> = ScopedJoinHandle<'scope, Result<(), Failure>>;
+type SizeCheck<'scope> = ScopedJoinHandle<'scope, Result<(), Failure>>;
 
 impl RunRequest {
     /// Runs it: image, session, gate.
@@ -135,11 +135,11 @@ impl RunRequest {
             // Beside everything that the engine is asked.
             let reading = dir.as_ref().map(|dir| Prefetch::begin(scope, dir, source));
             // Of a session with a volume only what is sent counts, and the reading tells that.
-            let weighing = match dir {
+            let size_check = match dir {
                 Some(_) => None,
                 None => Some(scope.spawn(move || limit.check(source).map_err(Failure::from))),
             };
-            self.run_in(project, reading, weighing, &allowlist, app)
+            self.run_in(project, reading, size_check, &allowlist, app)
         })
     }
 
@@ -148,7 +148,7 @@ impl RunRequest {
         self,
         project: Project<'_>,
         reading: Option<Prefetch<'_>>,
-        weighing: Option<Weighing<'_>>,
+        size_check: Option<SizeCheck<'_>>,
         allowlist: &Allowlist,
         app: &App,
     ) -> Result<RunEnd, Failure> {
@@ -167,8 +167,8 @@ impl RunRequest {
         let cache = EngineInfoCache::at(app.env.cache_dir()?.join("engines"));
         let record = again.as_ref().map(|session| session.record());
         let detected = app.engine_for(record, &cache);
-        if let Some(weighing) = weighing {
-            weighing
+        if let Some(size_check) = size_check {
+            size_check
                 .join()
                 .unwrap_or_else(|panic| resume_unwind(panic))?;
         }

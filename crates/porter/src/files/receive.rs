@@ -68,19 +68,19 @@ fn receive(path: &Path) -> Result<(), ReceiveError> {
     rustix::process::umask(rustix::fs::Mode::empty());
     let stdin = root::stdin().map_err(ReceiveError::Stdin)?;
     let mut members = stream_input::stream(stdin);
-    let mut arriving = Receiver {
+    let mut receiver = Receiver {
         root: &root,
         open: Vec::new(),
         identities: Vec::new(),
         buffer: vec![0; BUFFER],
     };
     while let Some(member) = members.next()? {
-        arriving.take(member, &mut members)?;
+        receiver.take(member, &mut members)?;
     }
     let trailer = members.finish_trailer()?;
     let receipt = Receipt {
         arrived: trailer,
-        identities: arriving.identities.into_iter().collect(),
+        identities: receiver.identities.into_iter().collect(),
     };
     let mut stdout = root::stdout().map_err(ReceiveError::Receipt)?;
     let written = receipt.write_to(&mut stdout);

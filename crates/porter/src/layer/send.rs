@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
-use super::snapshot::{Kind, Snapshot, Stamp, full};
+use super::snapshot::{Fingerprint, Kind, Snapshot, full};
 use super::{COMPLETE, LayerError};
 
 /// What a name begins with that deletes another one.
@@ -27,14 +27,15 @@ pub(super) fn changes(
         names: HashMap::new(),
         entries: 0,
     };
-    for (path, stamp) in &after.0 {
+    for (path, fingerprint) in &after.0 {
         let is_new = match before.0.get(path) {
-            Some(before) => stamp.differs_from(before),
+            Some(before) => fingerprint.differs_from(before),
             None => true,
         };
-        let wanted = is_wanted(path, only) || (stamp.kind == Kind::Dir && leads_to(path, only));
+        let wanted =
+            is_wanted(path, only) || (fingerprint.kind == Kind::Dir && leads_to(path, only));
         if is_new && wanted {
-            stream.entry(path, stamp)?;
+            stream.entry(path, fingerprint)?;
         }
     }
     for path in before.0.keys() {
@@ -48,8 +49,8 @@ pub(super) fn changes(
     stream.finish()
 }
 
-fn is_dir(stamp: &Stamp) -> bool {
-    stamp.kind == Kind::Dir
+fn is_dir(fingerprint: &Fingerprint) -> bool {
+    fingerprint.kind == Kind::Dir
 }
 
 fn parent(path: &[u8]) -> &[u8] {
@@ -83,7 +84,7 @@ struct Stream<'a, W: Write> {
 }
 
 impl<W: Write> Stream<'_, W> {
-    fn entry(&mut self, path: &[u8], stamp: &Stamp) -> Result<(), LayerError> {
+    fn entry(&mut self, path: &[u8], fingerprint: &Fingerprint) -> Result<(), LayerError> {
         if name(path).starts_with(WHITEOUT) {
             let path = path.to_vec();
             return Err(LayerError::Whiteout { path });
@@ -94,37 +95,37 @@ impl<W: Write> Stream<'_, W> {
         };
         let shown = Path::new(OsStr::from_bytes(path));
         self.entries += 1;
-        let written = match stamp.kind {
+        let written = match fingerprint.kind {
             Kind::Dir => {
-                let mut header = header(stamp, tar::EntryType::Directory);
+                let mut header = header(fingerprint, tar::EntryType::Directory);
                 self.tar.append_data(&mut header, shown, io::empty())
             }
             Kind::Symlink => {
                 let target = fs::read_link(full(self.root, path)).map_err(read)?;
                 let target = target.into_os_string().into_vec();
-                let mut header = header(stamp, tar::EntryType::Symlink);
+                let mut header = header(fingerprint, tar::EntryType::Symlink);
                 self.tar
                     .append_link(&mut header, shown, OsStr::from_bytes(&target))
             }
             // Nothing that an image could hold: the host drops it where it does not matter.
             Kind::Special => {
-                let mut header = header(stamp, tar::EntryType::Fifo);
+                let mut header = header(fingerprint, tar::EntryType::Fifo);
                 self.tar.append_data(&mut header, shown, io::empty())
             }
             Kind::File => {
-                if let Some(first) = stamp.shared.and_then(|file| self.names.get(&file)) {
-                    let mut header = header(stamp, tar::EntryType::Link);
+                if let Some(first) = fingerprint.shared.and_then(|file| self.names.get(&file)) {
+                    let mut header = header(fingerprint, tar::EntryType::Link);
                     self.tar
                         .append_link(&mut header, shown, OsStr::from_bytes(first))
                 } else {
-                    if let Some(file) = stamp.shared {
+                    if let Some(file) = fingerprint.shared {
                         self.names.insert(file, path.to_vec());
                     }
                     let file = File::open(full(self.root, path)).map_err(read)?;
-                    let mut header = header(stamp, tar::EntryType::Regular);
-                    header.set_size(stamp.size);
+                    let mut header = header(fingerprint, tar::EntryType::Regular);
+                    header.set_size(fingerprint.size);
                     self.tar
-                        .append_data(&mut header, shown, exactly(file, stamp.size))
+                        .append_data(&mut header, shown, exactly(file, fingerprint.size))
                 }
             }
         };
@@ -164,13 +165,13 @@ impl<W: Write> Stream<'_, W> {
     }
 }
 
-fn header(stamp: &Stamp, kind: tar::EntryType) -> tar::Header {
+fn header(fingerprint: &Fingerprint, kind: tar::EntryType) -> tar::Header {
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(kind);
-    header.set_mode(stamp.mode);
-    header.set_uid(stamp.uid.into());
-    header.set_gid(stamp.gid.into());
-    header.set_mtime(stamp.mtime.try_into().unwrap_or(0));
+    header.set_mode(fingerprint.mode);
+    header.set_uid(fingerprint.uid.into());
+    header.set_gid(fingerprint.gid.into());
+    header.set_mtime(fingerprint.mtime.try_into().unwrap_or(0));
     header.set_size(0);
     header
 }

@@ -22,7 +22,7 @@ pub(super) enum Kind {
 /// What an entry is. Only the kernel sets a ctime, so a file with an equal stamp was not
 /// touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct Fingerprint {
     pub(super) kind: Kind,
     pub(super) mode: u32,
     pub(super) uid: u32,
@@ -37,7 +37,7 @@ pub(super) struct Stamp {
 
 /// What every entry of a root is, by path relative to it.
 #[derive(Debug)]
-pub(super) struct Snapshot(pub(super) BTreeMap<Vec<u8>, Stamp>);
+pub(super) struct Snapshot(pub(super) BTreeMap<Vec<u8>, Fingerprint>);
 
 /// Our own program and what it was given for the build.
 const OWN: &[u8] = b"lazaret";
@@ -64,18 +64,18 @@ impl Snapshot {
                     continue;
                 }
                 let found = stat(root, &path)?;
-                let stamp = Stamp::of(&found);
-                if stamp.kind == Kind::Dir && found.dev() == device {
+                let fingerprint = Fingerprint::of(&found);
+                if fingerprint.kind == Kind::Dir && found.dev() == device {
                     open.push(path.clone());
                 }
-                entries.insert(path, stamp);
+                entries.insert(path, fingerprint);
             }
         }
         Ok(Self(entries))
     }
 }
 
-impl Stamp {
+impl Fingerprint {
     fn of(found: &Metadata) -> Self {
         let kind = if found.is_dir() {
             Kind::Dir
@@ -107,9 +107,9 @@ impl Stamp {
                 (self.mode, self.uid, self.gid) != (before.mode, before.uid, before.gid)
             }
             _ => {
-                let essence = |stamp: &Self| Self {
+                let essence = |fingerprint: &Self| Self {
                     shared: None,
-                    ..*stamp
+                    ..*fingerprint
                 };
                 essence(self) != essence(before)
             }

@@ -35,7 +35,7 @@ const FILE: &CStr = c"file";
 const DIR: &CStr = c"dir";
 
 #[derive(Debug, thiserror::Error)]
-enum SealedError {
+enum VerifyError {
     #[error(transparent)]
     Root(#[from] PathError),
     #[error("the list: {0}")]
@@ -59,19 +59,19 @@ pub(crate) fn run(root: &str) -> ExitCode {
     crate::exit_with("sealed", sealed(Path::new(root)))
 }
 
-fn sealed(path: &Path) -> Result<(), SealedError> {
+fn sealed(path: &Path) -> Result<(), VerifyError> {
     let root = Root::open(path)?;
-    let mut stdin = root::stdin().map_err(SealedError::Pipe)?;
+    let mut stdin = root::stdin().map_err(VerifyError::Pipe)?;
     let protection = Protection::read_from(&mut stdin)?;
-    let own = Own::make().map_err(SealedError::Own)?;
+    let own = Own::make().map_err(VerifyError::Own)?;
     let mut report = Report::default();
     let tried = every(&root, &protection, &own, &mut report);
     own.remove();
     tried?;
     let Report { mut text, broken } = report;
     text.push_str(&format!("end {} {broken}\n", protection.entries.len()));
-    let mut stdout = root::stdout().map_err(SealedError::Pipe)?;
-    stdout.write_all(text.as_bytes()).map_err(SealedError::Pipe)
+    let mut stdout = root::stdout().map_err(VerifyError::Pipe)?;
+    stdout.write_all(text.as_bytes()).map_err(VerifyError::Pipe)
 }
 
 /// What was not refused.
@@ -83,10 +83,10 @@ struct Report {
 
 impl Report {
     /// Notes what of these was not refused.
-    fn judge(&mut self, tried: Vec<Tried>, name: &[u8]) -> Result<(), SealedError> {
+    fn judge(&mut self, tried: Vec<Tried>, name: &[u8]) -> Result<(), VerifyError> {
         for tried in tried {
             let attempt = tried.attempt;
-            let refused = attempts::refused(&tried).map_err(|source| SealedError::Unproven {
+            let refused = attempts::refused(&tried).map_err(|source| VerifyError::Unproven {
                 attempt,
                 name: name.to_vec(),
                 source,
@@ -107,12 +107,12 @@ fn every(
     protection: &Protection,
     own: &Own,
     report: &mut Report,
-) -> Result<(), SealedError> {
+) -> Result<(), VerifyError> {
     let top = attempts::on_directory(root.as_fd(), protection.root, &own.away);
     report.judge(top, b".")?;
     for (path, protected) in &protection.entries {
         let name = path.as_str().as_bytes();
-        let unreadable = |source| SealedError::Unreadable {
+        let unreadable = |source| VerifyError::Unreadable {
             name: name.to_vec(),
             source,
         };

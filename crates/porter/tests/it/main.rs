@@ -2,17 +2,17 @@
 
 mod broken_transfers;
 mod changes;
+mod compressed;
+mod credentials;
 mod deadline;
-mod deflated;
-mod door;
 mod emptying;
 mod exporting;
 mod layer;
-mod lend;
 mod network;
 mod odd_entries;
+mod pid1_channel;
 mod run;
-mod sealed;
 mod session;
 mod talking;
 mod update;
+mod verify_protection;

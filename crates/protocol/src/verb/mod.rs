@@ -12,7 +12,7 @@ use crate::{ArgumentError, Control, PORTER_PATH, ProbeRequest, Ulimit};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verb {
     /// Does another verb, with stdin and stdout compressed.
-    Deflated(Box<Self>),
+    Compressed(Box<Self>),
     /// Connects stdin and stdout to a port of the loopback.
     Dial {
         /// The port.
@@ -34,7 +34,7 @@ pub enum Verb {
         directory: String,
     },
     /// Keeps every other process still.
-    Hold,
+    Freeze,
     /// Is PID 1.
     Init,
     /// Runs an install step of an image, and sends what it changed.
@@ -47,7 +47,7 @@ pub enum Verb {
         argv: Vec<String>,
     },
     /// Puts credential files into a home, and tells when they change.
-    Lend {
+    Credentials {
         /// The home.
         home: String,
     },
@@ -81,12 +81,12 @@ pub enum Verb {
     /// Becomes a command.
     Run(RunCommand),
     /// Tries to break what `protect` did.
-    Sealed {
+    VerifyProtection {
         /// Where the volume is.
         root: String,
     },
     /// Continues every process, whichever `hold` stopped it.
-    Thaw,
+    Unfreeze,
     /// Brings a volume up to date.
     Update {
         /// Where the volume is.
@@ -154,23 +154,23 @@ impl Verb {
     /// Returns its name.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Deflated(_) => "deflated",
+            Self::Compressed(_) => "deflated",
             Self::Dial { .. } => "dial",
             Self::Empty { .. } => "empty",
             Self::Export { .. } => "export",
             Self::Gateway { .. } => "gateway",
-            Self::Hold => "hold",
+            Self::Freeze => "hold",
             Self::Init => "init",
             Self::Layer { .. } => "layer",
-            Self::Lend { .. } => "lend",
+            Self::Credentials { .. } => "lend",
             Self::Probe { .. } => "probe",
             Self::Protect { .. } => "protect",
             Self::Receive { .. } => "receive",
             Self::Relay { .. } => "relay",
             Self::Release { .. } => "release",
             Self::Run(_) => "run",
-            Self::Sealed { .. } => "sealed",
-            Self::Thaw => "thaw",
+            Self::VerifyProtection { .. } => "sealed",
+            Self::Unfreeze => "thaw",
             Self::Update { .. } => "update",
         }
     }
@@ -179,17 +179,17 @@ impl Verb {
     pub fn to_argv(&self) -> Vec<String> {
         let mut argv = vec![self.name().to_owned()];
         match self {
-            Self::Hold | Self::Init | Self::Thaw => {}
-            Self::Deflated(verb) => argv.extend(verb.to_argv()),
+            Self::Freeze | Self::Init | Self::Unfreeze => {}
+            Self::Compressed(verb) => argv.extend(verb.to_argv()),
             Self::Dial { port } => argv.push(port.to_string()),
             Self::Empty { root: path }
             | Self::Export { root: path }
             | Self::Gateway { directory: path }
-            | Self::Lend { home: path }
+            | Self::Credentials { home: path }
             | Self::Protect { root: path }
             | Self::Receive { root: path }
             | Self::Release { root: path }
-            | Self::Sealed { root: path } => argv.push(path.clone()),
+            | Self::VerifyProtection { root: path } => argv.push(path.clone()),
             Self::Layer {
                 root,
                 only,

@@ -35,8 +35,8 @@ impl Verb {
             "deflated" => {
                 let name = arguments.text("verb")?;
                 match Self::read(&name, arguments)? {
-                    Self::Deflated(_) => return Err(ArgumentError::Unexpected { found: name }),
-                    verb => Self::Deflated(Box::new(verb)),
+                    Self::Compressed(_) => return Err(ArgumentError::Unexpected { found: name }),
+                    verb => Self::Compressed(Box::new(verb)),
                 }
             }
             "dial" => Self::Dial {
@@ -51,10 +51,10 @@ impl Verb {
             "gateway" => Self::Gateway {
                 directory: arguments.text("directory")?,
             },
-            "hold" => Self::Hold,
+            "hold" => Self::Freeze,
             "init" => Self::Init,
             "layer" => Self::read_layer(arguments)?,
-            "lend" => Self::Lend {
+            "lend" => Self::Credentials {
                 home: arguments.text("home")?,
             },
             "probe" => Self::read_probe(arguments)?,
@@ -71,10 +71,10 @@ impl Verb {
                 root: arguments.text("root")?,
             },
             "run" => Self::Run(RunCommand::read(arguments)?),
-            "sealed" => Self::Sealed {
+            "sealed" => Self::VerifyProtection {
                 root: arguments.text("root")?,
             },
-            "thaw" => Self::Thaw,
+            "thaw" => Self::Unfreeze,
             "update" => Self::Update {
                 root: arguments.text("root")?,
                 mode: UpdateMode::read(arguments)?,

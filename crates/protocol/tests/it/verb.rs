@@ -31,19 +31,19 @@ fn verbs() -> Vec<Verb> {
     };
     let update = |mode| Verb::Update { root: root(), mode };
     vec![
-        Verb::Deflated(Box::new(Verb::Export { root: root() })),
+        Verb::Compressed(Box::new(Verb::Export { root: root() })),
         Verb::Dial { port: 8080 },
         Verb::Empty { root: root() },
         Verb::Export { root: root() },
         Verb::Gateway { directory: root() },
-        Verb::Hold,
+        Verb::Freeze,
         Verb::Init,
         Verb::Layer {
             root: text("/"),
             only: vec![text("/usr"), text("/opt")],
             argv: vec![text("/bin/sh"), text("-ec"), text("true")],
         },
-        Verb::Lend { home: root() },
+        Verb::Credentials { home: root() },
         Verb::Probe {
             limits: vec![limit(Resource::Fsize)],
             request: Box::new(probe_request(IdMapping::Host)),
@@ -63,8 +63,8 @@ fn verbs() -> Vec<Verb> {
             bootstrap(Some(Box::new(probe_request(IdMapping::Mapped)))),
             None,
         ),
-        Verb::Sealed { root: root() },
-        Verb::Thaw,
+        Verb::VerifyProtection { root: root() },
+        Verb::Unfreeze,
         update(UpdateMode::Surveyed),
         update(UpdateMode::Prefetched),
         update(UpdateMode::Optimistic),

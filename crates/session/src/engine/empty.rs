@@ -81,6 +81,6 @@ fn empty_by(
     engine.remove_container(name)?;
     match emptied? {
         (0, _, _) => Ok(()),
-        (code, _, complaints) => Err(porter_error("empty", code, &complaints).into()),
+        (code, _, stderr_tail) => Err(porter_error("empty", code, &stderr_tail).into()),
     }
 }

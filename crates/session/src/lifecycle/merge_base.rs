@@ -24,7 +24,7 @@ const NICE: i32 = 19;
 
 /// Keeps what was sent in, beside the command, until all of it is there or the command is
 /// over. Runs on a thread of its own.
-pub(crate) fn keep_beside(
+pub(crate) fn capture(
     events: &dyn EventSink,
     dir: &SessionDir,
     workspace: &WorkspaceDir,

@@ -80,10 +80,10 @@ impl<'a> ProtectionContainer<'a> {
             None => Stdin::Closed,
         };
         let process = (self.cx.engine).exec(self.lease.name(), &porter(verb, stdin))?;
-        let (code, _, complaints) = told(process, list)?;
+        let (code, _, stderr_tail) = told(process, list)?;
         match code {
             0 => Ok(()),
-            code => Err(porter_error(verb.name(), code, &complaints).into()),
+            code => Err(porter_error(verb.name(), code, &stderr_tail).into()),
         }
     }
 }
@@ -101,12 +101,12 @@ pub fn verify_protection(
     let root = WORKSPACE.to_owned();
     let spec = ExecSpec {
         workdir: Some(bounds.workdir()),
-        ..porter(&Verb::Sealed { root }, Stdin::Piped)
+        ..porter(&Verb::VerifyProtection { root }, Stdin::Piped)
     };
     let process = cx.engine.exec(&record.agent(), &spec)?;
-    let (code, report, complaints) = told(process, Some(&plan.protection))?;
+    let (code, report, stderr_tail) = told(process, Some(&plan.protection))?;
     if code != 0 {
-        return Err(porter_error("sealed", code, &complaints).into());
+        return Err(porter_error("sealed", code, &stderr_tail).into());
     }
     let report = String::from_utf8(report).map_err(|_| ProtectError::NoText)?;
     let mut lines: Vec<&str> = report.lines().collect();

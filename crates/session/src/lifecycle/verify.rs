@@ -33,14 +33,14 @@ pub(crate) fn verify_controls(
 ) -> Result<(), VerifyError> {
     let exec = ExecSpec::new(spec.probe_argv(), Stdin::Closed);
     let process = engine.exec(&spec.spec().name, &exec)?;
-    let (code, report, complaints) = finish(process)?;
+    let (code, report, stderr_tail) = finish(process)?;
     if report.is_empty() {
-        return Err(porter_error("probe", code, &complaints).into());
+        return Err(porter_error("probe", code, &stderr_tail).into());
     }
     accept_report(&report, spec, events)?;
     // A whole report ends with 0, whatever it says.
     if code != 0 {
-        return Err(porter_error("probe", code, &complaints).into());
+        return Err(porter_error("probe", code, &stderr_tail).into());
     }
     Ok(())
 }

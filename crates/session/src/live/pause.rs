@@ -185,9 +185,9 @@ impl Drop for PausedCommand<'_> {
 /// that was killed, or does not answer, has not.
 fn after_freeze(engine: &dyn Engine, agent: &ContainerName, error: FreezeError) -> PauseError {
     if !matches!(error, FreezeError::GaveUp { .. }) {
-        let thaw = engine.exec(agent, &porter(&Verb::Thaw, Stdin::Closed));
+        let unfreeze = engine.exec(agent, &porter(&Verb::Unfreeze, Stdin::Closed));
         // There may be no process left to continue: the first failure is the one to report.
-        drop(thaw.and_then(|process| process.control.wait()));
+        drop(unfreeze.and_then(|process| process.control.wait()));
     }
     error.into()
 }

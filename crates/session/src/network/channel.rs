@@ -85,12 +85,12 @@ mod tests {
 
     use super::*;
 
-    const BEAT: Duration = Duration::from_millis(20);
+    const HEARTBEAT: Duration = Duration::from_millis(20);
 
     #[test]
     fn net_23_it_speaks_by_itself_and_ends_with_its_launcher() {
         let (reader, writer) = io::pipe().unwrap();
-        let channel = GatewayChannel::start(Box::new(writer), BEAT);
+        let channel = GatewayChannel::start(Box::new(writer), HEARTBEAT);
         channel.tell(&"word").unwrap();
         let mut reader = BufReader::new(reader);
         let mut line = String::new();
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn flt_02_an_input_without_a_reader_delays_nothing() {
         let (reader, writer) = io::pipe().unwrap();
-        let channel = GatewayChannel::start(Box::new(writer), BEAT);
+        let channel = GatewayChannel::start(Box::new(writer), HEARTBEAT);
         // More than a pipe holds, in a thread of its own, which never comes back.
         thread::scope(|scope| {
             let telling = scope.spawn(|| channel.tell(&"x".repeat(1 << 20)));

@@ -119,13 +119,13 @@ impl Gateway {
                 drop(gone);
             });
         }
-        let complaints = StderrTail::of(stderr);
+        let stderr_tail = StderrTail::of(stderr);
         let channel = GatewayChannel::start(stdin, HEARTBEAT_INTERVAL);
         let ordered = channel.tell(&plan.order);
         let listens = await_ready(&ready, cx.cancel);
         if let Err(error) = listens {
             channel.end();
-            let words = complaints.within(LAST_WORDS).unwrap_or_default();
+            let words = stderr_tail.within(LAST_WORDS).unwrap_or_default();
             return Err(GatewayError::NotReady {
                 verb: "gateway",
                 source: error.with_words(&words),
@@ -221,10 +221,10 @@ fn relay(
         drop(tell);
         let _ended = io::copy(&mut lines, &mut io::sink());
     });
-    let complaints = StderrTail::of(stderr);
+    let stderr_tail = StderrTail::of(stderr);
     if let Err(error) = await_ready(&ready, cx.cancel) {
         drop(stdin);
-        let words = complaints.within(LAST_WORDS).unwrap_or_default();
+        let words = stderr_tail.within(LAST_WORDS).unwrap_or_default();
         return Err(GatewayError::NotReady {
             verb: "relay",
             source: error.with_words(&words),

@@ -21,7 +21,7 @@ impl SessionContext<'_> {
         if !self.info.is_remote() {
             return self.exec_first(container, &porter(&verb, Stdin::Piped));
         }
-        let verb = Verb::Deflated(Box::new(verb));
+        let verb = Verb::Compressed(Box::new(verb));
         let process = self.engine.exec(container, &porter(&verb, Stdin::Piped))?;
         let deflated = |stdin| Box::new(Compressor::new(stdin)) as Box<dyn Write + Send>;
         Ok(Process {

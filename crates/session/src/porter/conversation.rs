@@ -89,10 +89,10 @@ pub(crate) fn until_exit<T, E: ExchangeError>(
     talk: impl FnOnce(ToPorter<'_>, FromPorter<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let mut lines = Lines::of(process, cx, call.name)?;
-    let complaints = StderrTail::of(lines.stderr);
+    let stderr_tail = StderrTail::of(lines.stderr);
     let talked = talk(&mut lines.said, &mut *lines.stdout);
     drop((lines.said, lines.stdout));
-    let ended = call.await_exit(cx, &complaints);
+    let ended = call.await_exit(cx, &stderr_tail);
     // After a signal, the interrupt is the cause to report.
     cx.cancel.check().map_err(PorterError::from)?;
     match talked {
@@ -121,7 +121,7 @@ pub(crate) fn and_return<T, E: ExchangeError>(
         Ok(talked) => Ok((talked, lines.into_process())),
         Err(error) if !error.is_of_stream() => Err(error),
         Err(error) => {
-            let complaints = StderrTail::of(lines.stderr);
+            let stderr_tail = StderrTail::of(lines.stderr);
             // One that still hears it ends well: then we know better what went wrong.
             drop(
                 lines
@@ -130,7 +130,7 @@ pub(crate) fn and_return<T, E: ExchangeError>(
                     .and_then(|()| lines.said.flush()),
             );
             drop((lines.said, lines.stdout));
-            let ended = call.await_exit(cx, &complaints);
+            let ended = call.await_exit(cx, &stderr_tail);
             cx.cancel.check().map_err(PorterError::from)?;
             Err(call.cause(error, &ended, &*lines.control))
         }
@@ -188,12 +188,12 @@ impl Ended {
 impl PorterCall<'_> {
     /// Waits until a porter has ended. One that waits for more ends when it hears that there
     /// is none, or is ended: closing one direction of a connection does not arrive reliably.
-    fn await_exit(&self, cx: &SessionContext<'_>, complaints: &StderrTail) -> Ended {
-        match complaints.within(LAST_WORDS) {
+    fn await_exit(&self, cx: &SessionContext<'_>, stderr_tail: &StderrTail) -> Ended {
+        match stderr_tail.within(LAST_WORDS) {
             Ok(words) => Ended::ByItself(words),
             Err(_) => {
                 drop(cx.engine.signal_container(self.container, SIGKILL));
-                Ended::Killed(complaints.within(LAST_WORDS).unwrap_or_default())
+                Ended::Killed(stderr_tail.within(LAST_WORDS).unwrap_or_default())
             }
         }
     }
@@ -239,13 +239,13 @@ pub(crate) struct StderrTail(Receiver<Vec<u8>>);
 impl StderrTail {
     /// Begins to read.
     pub(crate) fn of(stderr: impl Read + Send + 'static) -> Self {
-        let (complain, complaints) = mpsc::channel();
+        let (complain, stderr_tail) = mpsc::channel();
         // Not joined: it ends with the process.
         thread::spawn(move || {
             let said = read_capped(stderr, STDERR_CAP).unwrap_or_default();
             let _unheard = complain.send(said);
         });
-        Self(complaints)
+        Self(stderr_tail)
     }
 
     /// Waits until all was said, for that long at most; as much of it as is kept.
@@ -271,13 +271,13 @@ pub(crate) fn finish(process: Process) -> Result<(i32, Vec<u8>, Vec<u8>), Engine
         source,
     };
     thread::scope(|scope| {
-        let complaints = scope.spawn(move || read_capped(stderr, STDERR_CAP));
+        let stderr_tail = scope.spawn(move || read_capped(stderr, STDERR_CAP));
         let output = read_capped(stdout, ANSWER_CAP).map_err(lost)?;
-        let complaints = complaints
+        let stderr_tail = stderr_tail
             .join()
             .unwrap_or_else(|_| Ok(Vec::new()))
             .map_err(lost)?;
-        Ok((control.wait()?, output, complaints))
+        Ok((control.wait()?, output, stderr_tail))
     })
 }
 
@@ -295,8 +295,8 @@ fn read_capped(mut from: impl Read, cap: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Says that the porter failed, in its own words.
-pub(crate) fn porter_error(verb: &str, code: i32, complaints: &[u8]) -> PorterError {
-    let words = String::from_utf8_lossy(complaints);
+pub(crate) fn porter_error(verb: &str, code: i32, stderr_tail: &[u8]) -> PorterError {
+    let words = String::from_utf8_lossy(stderr_tail);
     // An engine may add words of its own, about streams that broke because the porter ended.
     let mut lines = words.trim().lines().rev();
     let last = lines.clone().next().unwrap_or_default();

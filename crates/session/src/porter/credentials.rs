@@ -101,7 +101,7 @@ impl CredentialLender {
             return Ok(None);
         }
         let home = AGENT_HOME.to_owned();
-        let argv = agent.run_argv(&Verb::Lend { home }.to_command());
+        let argv = agent.run_argv(&Verb::Credentials { home }.to_command());
         let exec = ExecSpec::new(argv, Stdin::Piped);
         let process = cx.engine.exec(&agent.spec().name, &exec)?;
         let Process {
@@ -127,11 +127,11 @@ impl CredentialLender {
                 drop(gone);
             });
         }
-        let complaints = StderrTail::of(stderr);
+        let stderr_tail = StderrTail::of(stderr);
         let written = shared.hand_over(&mut *stdin);
         if let Err(error) = await_ready(&ready, cx.cancel) {
             drop(stdin);
-            let words = complaints.within(LAST_WORDS).unwrap_or_default();
+            let words = stderr_tail.within(LAST_WORDS).unwrap_or_default();
             return Err(error.with_words(&words).into());
         }
         written?;

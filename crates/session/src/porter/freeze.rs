@@ -14,7 +14,7 @@ use crate::porter::conversation::StderrTail;
 use crate::porter::porter;
 
 /// The interval of the heartbeat. The porter gives up after three seconds without one.
-const BEAT: Duration = Duration::from_millis(400);
+const HEARTBEAT: Duration = Duration::from_millis(400);
 
 /// How long an answer may take: the porter gives the processes five seconds to stop.
 const ANSWER: Duration = Duration::from_secs(20);
@@ -45,7 +45,7 @@ pub(crate) struct SignalFreezer {
     beat: Option<Sender<u8>>,
     lines: Receiver<String>,
     /// Its complaints, once it has ended.
-    complaints: StderrTail,
+    stderr_tail: StderrTail,
     control: Box<dyn ProcessControl>,
 }
 
@@ -63,7 +63,7 @@ impl SignalFreezer {
             stdout,
             stderr,
             control,
-        } = engine.exec(agent, &porter(&Verb::Hold, Stdin::Piped))?;
+        } = engine.exec(agent, &porter(&Verb::Freeze, Stdin::Piped))?;
         let (beat, beats) = mpsc::channel();
         if let Some(stdin) = stdin {
             thread::spawn(move || speak(stdin, &beats));
@@ -81,7 +81,7 @@ impl SignalFreezer {
         Ok(Self {
             beat: Some(beat),
             lines,
-            complaints: StderrTail::of(stderr),
+            stderr_tail: StderrTail::of(stderr),
             control,
         })
     }
@@ -92,7 +92,7 @@ impl SignalFreezer {
             // A porter that is gone does not answer either.
             let _gone = beat.send(KEEP);
         }
-        self.expect(|reply| matches!(reply, FreezeReply::Held { .. }))
+        self.expect(|reply| matches!(reply, FreezeReply::Frozen { .. }))
     }
 
     /// Continues all processes.
@@ -118,7 +118,7 @@ impl SignalFreezer {
 
     /// Returns why it ended. Only one that ended by itself has continued the processes.
     fn why(&self) -> FreezeError {
-        let said = self.complaints.within(ANSWER).unwrap_or_default();
+        let said = self.stderr_tail.within(ANSWER).unwrap_or_default();
         let words = escape(String::from_utf8_lossy(&said).trim().as_bytes());
         match self.control.wait() {
             Ok(code) if code == i32::from(exit::FAILED) => FreezeError::GaveUp { words },
@@ -146,7 +146,7 @@ fn speak(mut stdin: Box<dyn Write + Send>, words: &Receiver<u8>) {
         if say(word).is_err() || word == END {
             return;
         }
-        word = match words.recv_timeout(BEAT) {
+        word = match words.recv_timeout(HEARTBEAT) {
             Ok(word) => word,
             Err(RecvTimeoutError::Timeout) => KEEP,
             Err(RecvTimeoutError::Disconnected) => END,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use lazaret_tests::clock::outwait;
+use lazaret_tests::clock::wait_past_tick;
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
     FileSelector, GitMode, Hashing, SelectionSpec, SkipReason, StatCache, StatCacheOutcome,
@@ -54,7 +54,7 @@ fn aged() -> (tempfile::TempDir, StatCache) {
         let path = format!("d{}/f{number}", number % 7);
         fs::write(dir.path().join(path), format!("file {number:02}")).expect("new");
     }
-    outwait();
+    wait_past_tick();
     let (tree, cache) = look(dir.path(), &StatCache::default());
     assert_eq!((tree, cache.len()), (read(dir.path()), 50));
     (dir, cache)
@@ -106,7 +106,7 @@ fn files_that_change_places_are_seen() {
         let file = File::options().write(true).open(path(name)).expect("ours");
         file.set_modified(modified).expect("ours");
     }
-    outwait();
+    wait_past_tick();
     let (_, cache) = look(dir.path(), &cache);
     fs::rename(path("d1/f1"), path("d1/aside")).expect("ours");
     fs::rename(path("d1/f8"), path("d1/f1")).expect("ours");
@@ -207,7 +207,7 @@ fn times_of_the_future_are_never_believed() {
     let file = File::options().write(true).open(&path).expect("ours");
     file.set_modified(SystemTime::now() + Duration::from_secs(3600))
         .expect("ours");
-    outwait();
+    wait_past_tick();
     assert_eq!(look(dir.path(), &StatCache::default()).1.len(), 49);
 }
 
@@ -255,7 +255,7 @@ fn rules_that_look_into_files_look_each_time() {
         f y "y"
     "#,
     );
-    outwait();
+    wait_past_tick();
     let (tree, cache) = look(dir.path(), &StatCache::default());
     assert_eq!(tree.len(), 6);
     tree_text::build(
@@ -303,24 +303,24 @@ fn a_cache_that_lacks_little_is_kept() {
         fs::write(dir.path().join(format!("f{number:03}")), text).expect("ours");
     };
     (0..200).for_each(|number| write(number, "first"));
-    outwait();
+    wait_past_tick();
     let (_, first) = look(dir.path(), &StatCache::default());
     // Two files at 4 KiB each are less than 200 entries at 128 bytes each.
     write(7, "second");
     fs::remove_file(dir.path().join("f100")).expect("ours");
     write(900, "new");
-    outwait();
+    wait_past_tick();
     for _ in 0..2 {
         let (tree, kept) = look(dir.path(), &first);
         assert_eq!((tree, &kept), (read(dir.path()), &first));
     }
     (0..20).for_each(|number| write(number, "third"));
-    outwait();
+    wait_past_tick();
     let (tree, next) = look(dir.path(), &first);
     assert_eq!((tree, next.len()), (read(dir.path()), 200));
     // One large file is reason enough.
     write(50, &"x".repeat(40_000));
-    outwait();
+    wait_past_tick();
     let (tree, last) = look(dir.path(), &next);
     assert_ne!(last, next);
     assert_eq!((tree, last.len()), (read(dir.path()), 200));

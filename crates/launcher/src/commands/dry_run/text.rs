@@ -4,7 +4,7 @@ use lazaret_transfer::GitMode;
 use lazaret_tree::escape;
 
 use super::listing::{Group, Left};
-use super::{Listing, Repository, Weighed};
+use super::{EstimatedSize, Listing, Repository};
 use crate::ui::{TextTone, Ui, bytes, count, elide, sanitize};
 
 /// How many of the largest files are listed; `--json` has them all.
@@ -111,8 +111,8 @@ fn at_least(total: u64, not_counted: usize) -> String {
 
 /// What the repository weighs by mode, and why where it can't be said.
 fn repository(git: &Repository, width: usize) -> Vec<Line> {
-    let shown = |mode, weighed: &Weighed| {
-        let weight = match weighed {
+    let shown = |mode, estimated: &EstimatedSize| {
+        let weight = match estimated {
             Ok(weight) => bytes(*weight),
             Err(_) => "not to be had".to_owned(),
         };
@@ -128,8 +128,8 @@ fn repository(git: &Repository, width: usize) -> Vec<Line> {
         "the repository: {}",
         modes.join(", ")
     ))];
-    for (mode, weighed) in [(GitMode::Full, &git.full), (GitMode::Shallow, &git.shallow)] {
-        if let Err(why) = weighed {
+    for (mode, estimated) in [(GitMode::Full, &git.full), (GitMode::Shallow, &git.shallow)] {
+        if let Err(why) = estimated {
             let text = format!("  {}: {}", word(mode), sanitize(why));
             lines.push(Line::Plain(elide(&text, width)));
         }

@@ -128,7 +128,7 @@ fn arrive(volume: &Path, stdin: &mut dyn Read) -> Result<Receipt, Broken> {
         .map(|(path, _)| Ok((path.to_owned(), identity(&volume.join(path.as_str()))?)))
         .collect::<io::Result<BTreeMap<RelPathBuf, _>>>()?;
     // A later write must not share a tick of the clock that ctime is taken from.
-    lazaret_tests::clock::outwait();
+    lazaret_tests::clock::wait_past_tick();
     Ok(Receipt {
         arrived,
         identities,

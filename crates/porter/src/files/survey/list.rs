@@ -105,7 +105,7 @@ struct State {
 
 impl Listing {
     /// Begins now, on a few threads: as many as there are cores, and as can be had.
-    pub(crate) fn ahead(top: OwnedFd, lifts: Arc<Lifts>) -> Self {
+    pub(crate) fn begin(top: OwnedFd, lifts: Arc<Lifts>) -> Self {
         let mut listing = Self::of(top, Vec::new(), lifts);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         for _ in 0..cores.min(MOST_THREADS) {
@@ -396,7 +396,7 @@ mod tests {
         assert!(paths.is_sorted());
         for _ in 0..20 {
             assert_eq!(
-                taken(Listing::ahead(open(tree.path()), Arc::default())),
+                taken(Listing::begin(open(tree.path()), Arc::default())),
                 alone
             );
         }
@@ -424,11 +424,11 @@ mod tests {
             }
         }
         let tree = tree();
-        let listing = Listing::ahead(open(tree.path()), Arc::default());
+        let listing = Listing::begin(open(tree.path()), Arc::default());
         let shared = Arc::clone(&listing.shared);
         listing.take_in(&mut Refusing).unwrap_err();
         assert_eq!(Arc::strong_count(&shared), 1);
-        drop(Listing::ahead(open(tree.path()), Arc::default()));
+        drop(Listing::begin(open(tree.path()), Arc::default()));
     }
 
     /// The number of waiting entries is bounded, even if the caller takes none for a while.

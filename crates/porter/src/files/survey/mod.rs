@@ -67,19 +67,19 @@ pub(crate) enum SurveyResult {
     GivenUp,
 }
 
-/// Reads the request from `stdin` and answers it on stdout. `ahead` is a listing that was begun
-/// before; it counts only where no process could write since. Directories that may not be looked at
+/// Reads the request from `stdin` and answers it on stdout. `prefetched` is a listing that was
+/// begun before; it counts only where no process could write since. Directories that may not be looked at
 /// are opened up, and stay so until `lifts` are undone.
 pub(crate) fn answer(
     root: &Root,
     stdin: &mut File,
-    ahead: Option<Listing>,
+    prefetched: Option<Listing>,
     lifts: &Arc<Lifts>,
 ) -> Result<SurveyResult, SurveyFailure> {
-    let asking = SurveyRequest::begin(stdin)?;
+    let partial = SurveyRequest::begin(stdin)?;
     let mut held = None;
-    let ahead = match asking.writers {
-        Writers::Stopped => ahead,
+    let prefetched = match partial.writers {
+        Writers::Stopped => prefetched,
         Writers::Paused => {
             held = Some(Instant::now());
             // A store into a mapped page that is dirty already does not move ctime until the
@@ -89,11 +89,11 @@ pub(crate) fn answer(
             None
         }
     };
-    let listing = match ahead {
+    let listing = match prefetched {
         Some(listing) => listing,
-        None => Listing::ahead(root.reopen()?, Arc::clone(lifts)),
+        None => Listing::begin(root.reopen()?, Arc::clone(lifts)),
     };
-    let request = asking.finish()?;
+    let request = partial.finish()?;
     let mut stdout = root::stdout().map_err(SurveyFailure::Pipe)?;
     let (written, answered) = match compare(root, &request, listing, lifts) {
         Ok(survey) => {

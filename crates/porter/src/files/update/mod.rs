@@ -154,13 +154,13 @@ fn talk(
     // Unless the survey finds that they are only held, the agent's processes are gone by now.
     let mut still_since = begun;
     if !holds {
-        let ahead = match mode {
+        let prefetched = match mode {
             UpdateMode::Prefetched => {
-                Some(survey::Listing::ahead(root.reopen()?, Arc::clone(lifts)))
+                Some(survey::Listing::begin(root.reopen()?, Arc::clone(lifts)))
             }
             UpdateMode::Optimistic | UpdateMode::Surveyed => None,
         };
-        match survey::answer(root, &mut stdin, ahead, lifts)? {
+        match survey::answer(root, &mut stdin, prefetched, lifts)? {
             SurveyResult::GivenUp => return Ok(None),
             SurveyResult::Whole { held } => still_since = held.unwrap_or(begun),
         }
@@ -171,7 +171,7 @@ fn talk(
         thread::sleep(Times::GAP.saturating_sub(still_since.elapsed()));
     }
     let times = Times::choose(request.quiet_since);
-    let receipt = carry_out(root, &mut dirs, &request, times, stdin);
+    let receipt = apply_request(root, &mut dirs, &request, times, stdin);
     if receipt.is_err() {
         // A half-written file may be what filled the disk; the next update clears it too.
         let _left = incoming::clear(root);
@@ -188,7 +188,7 @@ fn answer_preconditions(root: &Root, stdin: &mut File) -> Result<PreconditionRes
     Ok(answer)
 }
 
-fn carry_out(
+fn apply_request(
     root: &Root,
     dirs: &mut Dirs<'_>,
     request: &UpdateRequest,

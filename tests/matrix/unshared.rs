@@ -1,4 +1,4 @@
-//! `Enclosure`: mounts, processes and a network of their own, for what must not touch the
+//! `Unshared`: mounts, processes and a network of their own, for what must not touch the
 //! machine's. Everything in it ends with it, also when the runner itself is killed.
 
 use std::fs;
@@ -13,13 +13,13 @@ const READY: &str = "enclosure";
 
 /// A set of namespaces, held open by one process.
 #[derive(Debug)]
-pub(crate) struct Enclosure {
+pub(crate) struct Unshared {
     holder: duct::Handle,
     /// PID 1 inside.
     pid: u32,
 }
 
-impl Enclosure {
+impl Unshared {
     /// Makes one and runs `script` in it by `sh`, to mount what is needed.
     ///
     /// # Errors
@@ -42,16 +42,16 @@ impl Enclosure {
             .unchecked()
             .start()
             .map_err(|error| format!("start unshare: {error}"))?;
-        let mut enclosure = Self { holder, pid: 0 };
+        let mut unshared = Self { holder, pid: 0 };
         let deadline = Instant::now() + SETTLE;
         loop {
-            let unshare = enclosure.holder.pids().first().copied().unwrap_or(0);
+            let unshare = unshared.holder.pids().first().copied().unwrap_or(0);
             let child = children(unshare).first().copied();
             if let Some(pid) = child.filter(|pid| name(*pid).as_deref() == Some(READY)) {
-                enclosure.pid = pid;
-                return Ok(enclosure);
+                unshared.pid = pid;
+                return Ok(unshared);
             }
-            let ended = enclosure
+            let ended = unshared
                 .holder
                 .try_wait()
                 .map_err(|error| error.to_string())?;
@@ -114,7 +114,7 @@ impl Enclosure {
     }
 }
 
-impl Drop for Enclosure {
+impl Drop for Unshared {
     fn drop(&mut self) {
         // PID 1 ends with unshare, and every process inside with PID 1.
         drop(self.holder.kill());
