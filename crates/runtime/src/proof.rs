@@ -421,19 +421,22 @@ mod tests {
         let minute = Some(Duration::from_secs(60));
         insta::assert_snapshot!(spec.timed_argv(&["sh".to_owned()], minute)[18..].join(" "),
             @"--timeout 60000 -- sh");
-        let poised = |timeout| {
+        let bootstrap = |timeout| {
             let command = ["sh".to_owned()];
             spec.bootstrap_argv("/workspace/a b", [&name].into_iter(), &command, timeout)
         };
-        assert_eq!(poised(minute)[18..21], ["--timeout", "60000", "--poised"]);
-        let poised = poised(None);
-        insta::assert_snapshot!(poised[12..22].join("|"),
+        assert_eq!(
+            bootstrap(minute)[18..21],
+            ["--timeout", "60000", "--poised"]
+        );
+        let bootstrap = bootstrap(None);
+        insta::assert_snapshot!(bootstrap[12..22].join("|"),
             @"--without|CON-15|--without|CON-16|--without|CON-17|--poised|/workspace/a b|--expect|uid=1000");
         // The same questions as the probe's, and the command's own variables.
         let asked = &spec.probe_argv()[12..];
-        assert_eq!(&poised[20..20 + asked.len()], asked);
+        assert_eq!(&bootstrap[20..20 + asked.len()], asked);
         assert_eq!(
-            poised[20 + asked.len()..],
+            bootstrap[20 + asked.len()..],
             ["--expect", "env=TOKEN", "--", "sh"]
         );
     }

@@ -3,7 +3,7 @@
 //! A signal never ends the process by itself. It raises a flag that the phases poll,
 //! and runs the guards, which make blocked calls return; the main thread then unwinds
 //! through its leases and rollbacks as after any other failure. A second signal does
-//! the same with more urgency, and skips no rollback either (FLT-08, FLT-10).
+//! the same at a higher level, and skips no rollback either (FLT-08, FLT-10).
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};

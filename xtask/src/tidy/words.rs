@@ -1,7 +1,8 @@
-//! Words that no text of the repository uses, because they hide who acts.
+//! Words that no text of the repository uses: those that hide who acts, and names that the code
+//! no longer has.
 //!
-//! `docs/contributing/voice.md` says what to write instead: the launcher, the porter, the agent,
-//! the user, another process.
+//! `docs/contributing/voice.md` says what to write instead of the first: the launcher, the porter,
+//! the agent, the user, another process.
 
 use super::{Finding, Source};
 
@@ -13,6 +14,31 @@ const BANNED: [[&str; 2]; 4] = [
     ["who", "ever"],
 ];
 
+/// Names that the code had for a type or a step before it was named by what it does, in two
+/// pieces each. None of them is a word of the field, so none has another meaning here.
+const RENAMED: [[&str; 2]; 20] = [
+    ["be", "longings"],
+    ["bench", "error"],
+    ["ch", "ores"],
+    ["engine", "memory"],
+    ["fo", "oting"],
+    ["ground", "answer"],
+    ["hat", "ched"],
+    ["lent", "event"],
+    ["lent", "file"],
+    ["lent", "mode"],
+    ["look", "error"],
+    ["odd", "type"],
+    ["out", "wait"],
+    ["paus", "able"],
+    ["place", "file"],
+    ["sealed", "error"],
+    ["sh", "elf"],
+    ["st", "ance"],
+    ["update", "order"],
+    ["watch", "dog"],
+];
+
 /// Files whose text is quoted from elsewhere, or names the words in order to ban them.
 const QUOTES: [&str; 2] = ["Cargo.lock", "docs/contributing/voice.md"];
 
@@ -22,12 +48,14 @@ pub(super) fn check(source: &Source, findings: &mut Vec<Finding>) {
         return;
     }
     for (index, line) in source.text.lines().enumerate() {
-        if let Some(word) = banned_word(line) {
+        let unclear = banned_word(line, &BANNED).map(|word| (word, "does not name the actor"));
+        let renamed = banned_word(line, &RENAMED).map(|word| (word, "has another name now"));
+        for (word, why) in unclear.into_iter().chain(renamed) {
             findings.push(Finding {
                 path: source.path.clone(),
                 line: index + 1,
                 rule: "words",
-                message: format!("`{word}` does not name the actor"),
+                message: format!("`{word}` {why}"),
             });
         }
     }
@@ -40,12 +68,12 @@ fn is_text_of_ours(path: &str) -> bool {
     !is_data && endings.iter().any(|ending| path.ends_with(ending))
 }
 
-/// Returns the first banned word of a line, in lower case.
-fn banned_word(line: &str) -> Option<String> {
+/// Returns the first word of a line that is in `list`, in lower case.
+fn banned_word(line: &str, list: &[[&str; 2]]) -> Option<String> {
     let words = line.split(|c: char| !c.is_ascii_alphabetic());
     words
         .map(str::to_ascii_lowercase)
-        .find(|word| BANNED.iter().any(|pieces| pieces.concat() == *word))
+        .find(|word| list.iter().any(|pieces| pieces.concat() == *word))
 }
 
 #[test]
@@ -55,10 +83,11 @@ fn a_word_is_found_in_prose_and_in_identifiers() {
         format!("// {word} reads it"),
         format!("fn {word}_waits() {{}}"),
     ] {
-        assert_eq!(banned_word(&line).as_deref(), Some(word.as_str()), "{line}");
+        let found = banned_word(&line, &BANNED);
+        assert_eq!(found.as_deref(), Some(word.as_str()), "{line}");
     }
-    assert_eq!(banned_word("the launcher reads it"), None);
-    assert_eq!(banned_word(&format!("{word}s")), None);
+    assert_eq!(banned_word("the launcher reads it", &BANNED), None);
+    assert_eq!(banned_word(&format!("{word}s"), &BANNED), None);
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn arguments(dir: &Path) -> Vec<&str> {
 }
 
 /// Holds the command, says `word`, and closes stdin.
-fn poised(dir: &Path, word: &[u8]) -> Output {
+fn bootstrap(dir: &Path, word: &[u8]) -> Output {
     duct::cmd(env!("CARGO_BIN_EXE_lazaret-porter"), arguments(dir))
         .stdin_bytes(word)
         .stdout_capture()
@@ -53,7 +53,7 @@ fn nothing_but_the_word_starts_a_poised_command() {
             status,
             stdout,
             stderr,
-        } = poised(dir.path(), word);
+        } = bootstrap(dir.path(), word);
         let said = String::from_utf8_lossy(&stderr);
         assert_eq!(status.code(), Some(125), "{word:?}: {said}");
         assert!(said.contains("never told to start"), "{word:?}: {said}");
@@ -68,7 +68,7 @@ fn a_poised_command_starts_in_its_directory_with_an_empty_stdin() {
     let later = path.join("made later");
     std::fs::create_dir(&later).expect("ours");
     // The command never reads what follows the word: it finds the end of its input at once.
-    let output = poised(&later, b"go\nmore");
+    let output = bootstrap(&later, b"go\nmore");
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(said, format!("{}\nend\n", later.display()));
     assert!(output.status.success() && later.join("mark").exists());
@@ -77,7 +77,7 @@ fn a_poised_command_starts_in_its_directory_with_an_empty_stdin() {
 #[test]
 fn a_poised_command_without_its_directory_does_not_start() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let output = poised(&dir.path().join("missing"), b"go\n");
+    let output = bootstrap(&dir.path().join("missing"), b"go\n");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(125), "{said}");
     assert!(said.contains("enter the directory"), "{said}");
@@ -90,7 +90,7 @@ fn what_is_not_wanted_ends_well_and_leaves_no_mark() {
         status,
         stdout,
         stderr,
-    } = poised(dir.path(), b"end\n");
+    } = bootstrap(dir.path(), b"end\n");
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     assert_eq!((stdout, dir.path().join("mark").exists()), (vec![], false));
 }
@@ -125,7 +125,7 @@ fn a_verb_that_fails_ends_a_poised_command() {
         words.extend_from_slice(&stream[..cut]);
         // What follows is part of the stream, and no word.
         words.extend_from_slice(b"go\n");
-        let output = poised(volume.path(), &words);
+        let output = bootstrap(volume.path(), &words);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(125), "{said}");
         assert!(said.starts_with("porter: receive: "), "{said}");
@@ -134,6 +134,6 @@ fn a_verb_that_fails_ends_a_poised_command() {
     // A workspace is received once.
     let full = tree_text::temp("f a \"x\"");
     let words = format!("receive {}\n", full.path().display());
-    let said = String::from_utf8(poised(full.path(), words.as_bytes()).stderr).expect("text");
+    let said = String::from_utf8(bootstrap(full.path(), words.as_bytes()).stderr).expect("text");
     assert_eq!(said, "porter: receive: the directory is not empty\n");
 }

@@ -95,7 +95,7 @@ pub struct RecordWriter<'w, W: ?Sized = dyn Write + 'w> {
 
 impl<W: ?Sized> fmt::Debug for RecordWriter<'_, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FrameWriter")
+        f.debug_struct("RecordWriter")
             .field("records", &self.records)
             .finish_non_exhaustive()
     }
@@ -238,7 +238,7 @@ pub struct RecordReader<'r> {
 
 impl fmt::Debug for RecordReader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FrameReader")
+        f.debug_struct("RecordReader")
             .field("records", &self.records)
             .finish_non_exhaustive()
     }

@@ -198,7 +198,7 @@ fn mounts(spec: &HardenedSpec) -> Vec<Mount> {
 
 /// Returns the labels of a volume that the engine creates because it is gone: the launcher that
 /// created it is dead, and another one has swept it while this call was on its way.
-/// Podman's compatible API drops these (4.3); see `remove` of the launcher's belongings.
+/// Podman's compatible API drops these (4.3); see `remove` of the launcher's inventory.
 fn volume_labels(spec: &HardenedSpec) -> HashMap<String, String> {
     let mut labels: HashMap<String, String> = spec.spec().labels.clone().into_iter().collect();
     if let Some(role) = labels.get_mut(Label::Role.key()) {

@@ -157,12 +157,12 @@ impl Candidates {
             half_made: self.half_made,
             inventory: BTreeMap::new(),
         };
-        let doomed = Doom::of(store, &plan)?.of_these(all);
-        let containers = doomed.containers.iter().map(|(_, tag)| tag);
-        let volumes = doomed.volumes.iter().map(|(_, tag)| tag);
+        let removable = RemovableObjects::of(store, &plan)?.of_these(all);
+        let containers = removable.containers.iter().map(|(_, tag)| tag);
+        let volumes = removable.volumes.iter().map(|(_, tag)| tag);
         let tags: BTreeSet<&String> = containers.chain(volumes).collect();
         let each = tags.into_iter().map(|tag| {
-            let theirs = doomed.clone().only(|other| other == tag);
+            let theirs = removable.clone().only(|other| other == tag);
             (tag.clone(), theirs)
         });
         plan.inventory = each.collect();
@@ -223,7 +223,7 @@ impl Plan {
     pub fn carry_out(self, store: &Store, engine: &dyn Engine) -> Result<Pruned, PruneError> {
         let mut pruned = Pruned::default();
         // While a person thought about it, a name that was free may have become a session's.
-        let doom = Doom::of(store, &self)?;
+        let objects = RemovableObjects::of(store, &self)?;
         let mut stuck = BTreeSet::new();
         for session in self.sessions() {
             if !NextContainer::is_partial(session.dir()) {
@@ -242,7 +242,7 @@ impl Plan {
             if stuck.contains(tag) {
                 continue;
             }
-            let inventory = doom.of_these(inventory.clone());
+            let inventory = objects.of_these(inventory.clone());
             match inventory.remove(engine) {
                 Ok(()) => pruned.removed.add(&inventory),
                 Err(error) => {
@@ -277,7 +277,7 @@ impl Plan {
 }
 
 /// What in an engine may go.
-struct Doom {
+struct RemovableObjects {
     tags: KnownPrefixes,
     /// Of sessions to which nothing in the engine is left.
     settled: BTreeSet<String>,
@@ -286,7 +286,7 @@ struct Doom {
     views: BTreeSet<ContainerName>,
 }
 
-impl Doom {
+impl RemovableObjects {
     fn of(store: &Store, plan: &Plan) -> Result<Self, PruneError> {
         let tags = KnownPrefixes::of(store)?;
         let mut dead = BTreeSet::new();
@@ -314,14 +314,14 @@ impl Doom {
             next_containers.containers.extend(next_container.containers);
             next_containers.volumes.extend(next_container.volumes);
         }
-        let is_doomed = |tag: &str| !self.tags.knows(tag) || self.settled.contains(tag);
+        let is_removable = |tag: &str| !self.tags.knows(tag) || self.settled.contains(tag);
         all.containers.retain(|found| {
-            is_doomed(&found.1)
+            is_removable(&found.1)
                 || self.views.contains(&found.0)
                 || next_containers.containers.contains(found)
         });
         all.volumes
-            .retain(|found| is_doomed(&found.1) || next_containers.volumes.contains(found));
+            .retain(|found| is_removable(&found.1) || next_containers.volumes.contains(found));
         all
     }
 }

@@ -110,19 +110,19 @@ pub fn sweep(
     record: &Record,
     which: SweepScope,
 ) -> Result<(), SweepError> {
-    let mut doomed = Vec::new();
+    let mut removable = Vec::new();
     for (id, path) in folders(session)? {
         match (which, lock(&path)?) {
-            (_, FileLock::Taken(lock)) => doomed.push((id, path, Some(lock))),
-            (SweepScope::All, FileLock::Held) => doomed.push((id, path, None)),
+            (_, FileLock::Taken(lock)) => removable.push((id, path, Some(lock))),
+            (SweepScope::All, FileLock::Held) => removable.push((id, path, None)),
             (SweepScope::Dead, FileLock::Held) | (_, FileLock::Gone) => {}
         }
     }
-    if doomed.is_empty() {
+    if removable.is_empty() {
         return Ok(());
     }
     let all = Inventory::of_store(engine, &record.store)?.of(&record.owner());
-    for (id, path, lock) in doomed {
+    for (id, path, lock) in removable {
         let name = record.viewer(&id);
         if all.containers.iter().any(|(found, _)| *found == name) {
             engine.remove_container(&name)?;

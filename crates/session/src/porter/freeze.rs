@@ -51,7 +51,7 @@ pub(crate) struct SignalFreezer {
 
 impl std::fmt::Debug for SignalFreezer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hold").finish_non_exhaustive()
+        f.debug_struct("SignalFreezer").finish_non_exhaustive()
     }
 }
 

@@ -124,7 +124,7 @@ fn what_is_kept_is_the_users_alone() {
 }
 
 #[test]
-fn what_is_cut_or_too_large_on_the_shelf_is_not_lent() {
+fn what_is_cut_or_too_large_in_the_cache_is_not_lent() {
     let world = World::new();
     world.log_in(FIRST);
     let cache = world.take().unwrap().cache;

@@ -83,14 +83,14 @@ impl Running {
     fn goes_on(&self, fault: Fault) {
         self.world.engine.order(None);
         let record = self.world.record().unwrap();
-        let mut watchdog = StalePauseWatch::new(&self.dir(), &record);
-        watchdog.look(&self.world.engine.fake);
+        let mut pause_watch = StalePauseWatch::new(&self.dir(), &record);
+        pause_watch.look(&self.world.engine.fake);
         assert_eq!(self.state(), Some(ContainerState::Running), "{fault:?}");
         if self.dir().file("paused").exists() {
             // The pause that was asked for may still come.
             let agent = record.agent();
             self.world.engine.fake.pause_container(&agent).unwrap();
-            watchdog.look(&self.world.engine.fake);
+            pause_watch.look(&self.world.engine.fake);
             assert_eq!(self.state(), Some(ContainerState::Running), "{fault:?}");
             assert!(!self.dir().file("paused").exists(), "{fault:?}");
         }
@@ -241,7 +241,7 @@ fn flt_08_ctrl_c_while_looking_lets_the_command_go_on() {
 fn flt_09_the_launcher_lets_a_forgotten_command_go_on() {
     let running = Running::new();
     let record = running.world.record().unwrap();
-    let mut watchdog = StalePauseWatch::new(&running.dir(), &record);
+    let mut pause_watch = StalePauseWatch::new(&running.dir(), &record);
     let pause = || {
         std::fs::write(running.dir().file("paused"), "").unwrap();
         running
@@ -253,14 +253,14 @@ fn flt_09_the_launcher_lets_a_forgotten_command_go_on() {
     };
     let turn = PauseLock::try_take(&running.dir()).unwrap().unwrap();
     pause();
-    watchdog.look(&running.world.engine.fake);
+    pause_watch.look(&running.world.engine.fake);
     assert_eq!(
         running.state(),
         Some(ContainerState::Paused),
         "the pause lock is held"
     );
     drop(turn);
-    watchdog.look(&running.world.engine.fake);
+    pause_watch.look(&running.world.engine.fake);
     assert_eq!(running.state(), Some(ContainerState::Running));
     // The launcher of the session looks by itself.
     let goes_on = || {
@@ -276,7 +276,7 @@ fn flt_09_the_launcher_lets_a_forgotten_command_go_on() {
     assert!(goes_on());
     // Its owner was killed, and the engine does later what he had asked for.
     std::fs::write(running.dir().file("paused"), "").unwrap();
-    watchdog.look(&running.world.engine.fake);
+    pause_watch.look(&running.world.engine.fake);
     (running.world.engine.fake.pause_container(&record.agent())).unwrap();
     assert!(goes_on());
     running.end();

@@ -158,9 +158,9 @@ impl Write for Memory {
     }
 }
 
-/// Does what a poised command does first: proves what holds, and hears words up to the last.
+/// Does what a command in its bootstrap does first: proves what holds, and hears words up to the last.
 /// Returns how the process ended, unless it goes on as the command.
-fn poised(
+fn bootstrap(
     verbs: &Mutex<BTreeMap<String, Play>>,
     call: &mut ExecCall,
 ) -> io::Result<Option<ExecOutcome>> {
@@ -387,7 +387,7 @@ impl World {
                 _ => {}
             }
             if call.argv.iter().any(|word| word == "--poised")
-                && let Some(ended) = poised(&verbs, call)?
+                && let Some(ended) = bootstrap(&verbs, call)?
             {
                 return Ok(ended);
             }

@@ -110,7 +110,7 @@ fn is_told(plan: &SyncPlan, path: &RelPathBuf) -> bool {
         || plan.stays.contains(path)
 }
 
-/// Carries the plan out and looks at what holds for every stance.
+/// Carries the plan out and looks at what holds for both kinds of agent changes.
 fn settled(case: &Case, agent_changes: AgentChanges, seed: u64) -> (SyncPlan, Case) {
     let plan = case.plan(agent_changes);
     let after = case.carry_out(&plan);
