@@ -32,6 +32,11 @@ const ABSENT: &[(&str, &str)] = &[
         "validator",
         "lazaret-runtime lazaret-transfer bollard tokio duct serde",
     ),
+    // Commits are examined and landed without an engine, a session or a screen.
+    (
+        "commits",
+        "lazaret-gate lazaret-launcher lazaret-runtime lazaret-session bollard clap indicatif ratatui serde tokio",
+    ),
     // What is judged and applied needs no engine, no session and no screen.
     (
         "gate",

@@ -30,17 +30,17 @@ impl ObjectId {
     }
 
     /// Whether it is the id of no object, by which a reflog says that there was none.
-    pub(super) fn is_zero(&self) -> bool {
+    pub fn is_zero(&self) -> bool {
         self.bytes == [0; MOST_BYTES]
     }
 
     /// Returns its bytes: 20 or 32.
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.length.into()).unwrap_or_default()
     }
 
     /// Takes 20 or 32 bytes.
-    pub(super) fn from_bytes(raw: &[u8]) -> Option<Self> {
+    pub fn from_bytes(raw: &[u8]) -> Option<Self> {
         let mut bytes = [0; MOST_BYTES];
         let length = match raw.len() {
             20 | 32 => u8::try_from(raw.len()).ok()?,

@@ -1,0 +1,32 @@
+//! Commits that a command made in its copy: taken in under limits, examined, judged, landed.
+//!
+//! | step | file | what it makes |
+//! | --- | --- | --- |
+//! | take in | [`quarantine`] | a bare repository of ours, which borrows the user's objects |
+//! | read | [`objects`], [`commit`], [`tree_object`] | objects, parsed strictly |
+//! | follow | [`history`] | which commits of a tip are new, oldest first |
+//! | compare | [`snapshot`] | the change set between two commits |
+//! | judge | [`examine`] | each commit against its first parent, each tip against its base |
+//! | land | [`land`] | refs below `lazaret/<session>/` in the user's repository |
+//!
+//! A pack comes from a container and is hostile. It is indexed by the user's [`git`] under
+//! limits, in a repository that has no configuration but ours. Names, modes and headers are then
+//! read by our own strict parsers, never by a checkout. What is landed are exactly the objects
+//! that were examined, by their ids.
+//!
+//! No engine, no session, no terminal.
+
+pub mod commit;
+pub mod examine;
+pub mod git;
+pub mod history;
+pub mod land;
+pub mod land_name;
+pub mod limits;
+pub mod objects;
+pub mod quarantine;
+pub mod refusal;
+pub mod snapshot;
+pub mod tree_object;
+
+pub use lazaret_transfer::ObjectId;
