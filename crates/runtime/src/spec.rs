@@ -25,6 +25,9 @@ pub enum Role {
     /// Makes entries of the volume root's, and gives them back: our own image, no other
     /// process, while nothing of the agent's runs.
     Guard,
+    /// Packs commits of the volume after the command: our own image with git, read-only mount,
+    /// the agent's user.
+    Packer,
 }
 
 /// How a volume may be used.

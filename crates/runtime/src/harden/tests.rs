@@ -94,7 +94,13 @@ fn con_18_only_a_gateway_has_a_network() {
         HardenedSpec::new(spec, &docker).map(|spec| spec.controls().network)
     };
     assert_eq!(network(Role::Gateway), Ok("default"));
-    for role in [Role::Agent, Role::Exporter, Role::Viewer, Role::Importer] {
+    for role in [
+        Role::Agent,
+        Role::Exporter,
+        Role::Viewer,
+        Role::Importer,
+        Role::Packer,
+    ] {
         assert_eq!(network(role), Err(Unenforceable::Network));
     }
 }

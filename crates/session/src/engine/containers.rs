@@ -8,6 +8,7 @@
 //! | viewer | porter | read-only | reads everything | for one look at a running command |
 //! | importer | porter | read-write | agent | for one `sync` |
 //! | guard | porter | read-write | changes owners | to protect, give back or empty |
+//! | packer | base | read-only | agent | to pack commits after the command |
 
 use std::collections::BTreeMap;
 
@@ -155,6 +156,28 @@ impl SessionContext<'_> {
     ) -> Result<HardenedSpec, Unenforceable> {
         HardenedSpec::new(helper(&record.owner(), Role::Importer, image), &self.info)
     }
+
+    /// Hardens the container in which git packs commits of the volume; `image` is the one with
+    /// git, `base`.
+    ///
+    /// # Errors
+    /// Names the control that the engine can't enforce.
+    pub fn packer_spec(
+        &self,
+        record: &Record,
+        image: &Pinned,
+    ) -> Result<HardenedSpec, Unenforceable> {
+        let helper = helper(&record.owner(), Role::Packer, image);
+        let spec = ContainerSpec {
+            limits: Limits {
+                // git keeps some 100 bytes for each object, and the blobs that it compares.
+                memory: 1024 * MIB,
+                ..porter_limits()
+            },
+            ..helper
+        };
+        HardenedSpec::new(spec, &self.info)
+    }
 }
 
 /// Hardens the container that protects entries of a volume, gives them back, or empties it.
@@ -169,11 +192,12 @@ pub(crate) fn guard_spec(
     HardenedSpec::new(helper(owner, Role::Guard, image), engine)
 }
 
-/// A container of the porter's image that works on the volume of `owner`.
+/// A container of an image of ours that works on the volume of `owner`.
 fn helper(owner: &ResourceOwner, role: Role, image: &Pinned) -> ContainerSpec {
     let (privilege, access) = match role {
         Role::Exporter | Role::Viewer => (Privilege::ReadEverything, Access::ReadOnly),
         Role::Guard => (Privilege::ChownOnly, Access::ReadWrite),
+        Role::Packer => (Privilege::Agent, Access::ReadOnly),
         _ => (Privilege::Agent, Access::ReadWrite),
     };
     let fsize = match role {
@@ -201,6 +225,7 @@ fn base(owner: &ResourceOwner, role: Role, image: &Pinned) -> ContainerSpec {
         Role::Viewer => "viewer",
         Role::Importer => "importer",
         Role::Guard => "guard",
+        Role::Packer => "packer",
         Role::Builder => "builder",
     };
     ContainerSpec {

@@ -282,7 +282,9 @@ impl Inventory {
 fn volume_of(container: &ContainerName) -> Option<VolumeName> {
     let (start, role) = container.as_str().rsplit_once('-')?;
     match role {
-        "agent" | "exporter" | "guard" | "importer" => format!("{start}-workspace").parse().ok(),
+        "agent" | "exporter" | "guard" | "importer" | "packer" => {
+            format!("{start}-workspace").parse().ok()
+        }
         _ => None,
     }
 }
@@ -307,6 +309,7 @@ mod tests {
         let workspace = Some("lazaret-a-b-0123ab-workspace".to_owned());
         assert_eq!(volume("lazaret-a-b-0123ab-agent"), workspace);
         assert_eq!(volume("lazaret-a-b-0123ab-guard"), workspace);
+        assert_eq!(volume("lazaret-a-b-0123ab-packer"), workspace);
         assert_eq!(volume("lazaret-a-b-0123ab-view-4711aa"), None);
         assert_eq!(volume("other"), None);
     }

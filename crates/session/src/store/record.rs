@@ -434,6 +434,11 @@ impl Record {
         self.owner().name("guard")
     }
 
+    /// Names the container in which git packs commits of the volume.
+    pub fn packer(&self) -> ContainerName {
+        self.owner().name("packer")
+    }
+
     /// Names a container that reads the volume while the command runs; `view` is the six
     /// digits that tell views apart.
     pub fn viewer(&self, view: &str) -> ContainerName {
