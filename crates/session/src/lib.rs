@@ -11,10 +11,12 @@
 //! | [`store`] | what must outlive a launcher: records, locks, what is known of a volume |
 //! | [`engine`] | names, containers and volumes in an engine, and how they go again |
 //! | [`porter`] | exchanges with `porter VERB` inside |
+//! | [`commits`] | commits that were made inside, on their way out |
 //! | [`network`] | the gateway beside the command, and the ports that lead inside |
 //! | [`output`], [`live`], [`pool`], [`credentials`] | beside the steps |
 
 pub mod cancel;
+pub mod commits;
 pub mod context;
 pub mod credentials;
 pub mod engine;

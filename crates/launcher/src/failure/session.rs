@@ -7,6 +7,7 @@ use lazaret_tree::{SizedFile, escape};
 use super::{Failure, FailureKind};
 use crate::ui::{bytes, count};
 use lazaret_session::cancel::Interrupted;
+use lazaret_session::commits::packer::PackError;
 use lazaret_session::engine::inventory::SweepError;
 use lazaret_session::engine::resources::ResourceError;
 use lazaret_session::lifecycle::collect::CollectError;
@@ -96,6 +97,24 @@ words!(SyncStateError: Io | History;
 words!(ExportError: Porter | State | Quarantine | Io | Interrupted;
     error @ ExportError::Survey(_) => Self::new(FailureKind::Transfer, error),
     error @ ExportError::BrokeOff(_) => Self::new(FailureKind::Engine, error),
+);
+
+words!(PackError: Engine | Unenforceable | Interrupted | Verify;
+    error @ PackError::NoStdin => Self::new(FailureKind::Internal, error),
+    error @ PackError::Stream(_) => Self::new(FailureKind::Engine, error),
+    PackError::TooLarge { limit } => Self::message(
+        FailureKind::Transfer,
+        format!("cannot pack the commits: the pack is larger than {}", bytes(limit)),
+    )
+    .hinted(
+        "Nothing is lost: the commits stay in the copy. Write them as patches there \
+         (`git format-patch`), or rewrite them without their large files.",
+    ),
+    error @ PackError::TimedOut { .. } => Self::new(FailureKind::Transfer, error)
+        .hinted("Nothing is lost: the commits stay in the copy. Run `git gc` there, and try again."),
+    error @ PackError::Git { .. } => Self::new(FailureKind::Transfer, error).hinted(
+        "Nothing is lost: the commits stay in the copy. See there what `git fsck` says.",
+    ),
 );
 
 words!(PauseError: Engine | Io | SignalFreezer;

@@ -19,6 +19,7 @@ mod next_container_faults;
 mod next_container_sequences;
 mod orphans;
 mod outcomes;
+mod pack;
 mod pool;
 mod porter;
 mod prune;

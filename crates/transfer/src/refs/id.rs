@@ -29,6 +29,15 @@ impl ObjectId {
         })
     }
 
+    /// Returns the format of the repositories that it may be in, as `git init
+    /// --object-format` takes it.
+    pub fn object_format(&self) -> &'static str {
+        match usize::from(self.length) {
+            MOST_BYTES => "sha256",
+            _ => "sha1",
+        }
+    }
+
     /// Whether it is the id of no object, by which a reflog says that there was none.
     pub fn is_zero(&self) -> bool {
         self.bytes == [0; MOST_BYTES]

@@ -17,7 +17,7 @@ use crate::support::TestEnvironment;
 
 /// Runs a script in `dir` with git, apart from the machine's configuration.
 #[track_caller]
-fn sh(dir: &Path, script: &str) {
+pub(super) fn sh(dir: &Path, script: &str) {
     let output = duct::cmd!("sh", "-euc", script)
         .dir(dir)
         .full_env([
@@ -40,7 +40,7 @@ fn sh(dir: &Path, script: &str) {
 }
 
 /// A workspace that is a repository of two commits, whose agent runs a script.
-fn repository(script: &'static str) -> World {
+pub(super) fn repository(script: &'static str) -> World {
     let mut world = World::new();
     world.git = GitMode::Full;
     world.gate.max_entries = 10_000;
