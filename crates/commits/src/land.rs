@@ -1,25 +1,25 @@
 //! `Landing`: puts examined commits into the user's repository, as refs of ours.
 //!
-//! Git works in a directory of ours, to which the user's objects and refs are linked by name. So
-//! it reads no key of the user's configuration and no hook, and has neither `HEAD` nor index nor
-//! reflogs of the user's to write. Objects come by `git fetch`, which checks each once more
+//! Git works in a [`LinkedRepository`]. Objects come by `git fetch`, which checks each once more
 //! (`fetch.fsckObjects`) and that nothing is missing; refs are moved by one transaction each.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
 
 use lazaret_transfer::{ObjectId, RefStorage, Repository};
-use lazaret_tree::{AtPath as _, PathError};
 
-use crate::git::{GitCall, GitError, IsCancelled};
+use crate::git::{GitError, IsCancelled};
 use crate::land_name::LandName;
-use crate::quarantine::{Quarantine, bare_config, copy_shallow};
+use crate::linked::LinkedRepository;
+use crate::quarantine::Quarantine;
 
 /// How often a name is numbered when it is checked out.
 const MAX_NUMBER: usize = 100;
+
+/// Where refs of ours are.
+const OURS: &[&str] = &["refs/heads/lazaret/", "refs/tags/lazaret/", "refs/lazaret/"];
 
 const FETCH: &[&str] = &[
     "-c",
@@ -39,9 +39,6 @@ const FETCH: &[&str] = &[
 /// Why something was not landed.
 #[derive(Debug, thiserror::Error)]
 pub enum LandError {
-    /// The disk failed.
-    #[error(transparent)]
-    Io(#[from] PathError),
     /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -83,50 +80,44 @@ pub enum LandedHow {
     Replaced(LandName),
 }
 
-/// A repository that shares objects and refs with the user's. Dropping it removes it.
-#[derive(Debug)]
+/// The refs of ours in the user's repository, to which examined commits are added.
 pub struct Landing<'a> {
-    dir: PathBuf,
+    linked: &'a LinkedRepository,
     quarantine: &'a Quarantine,
-    is_cancelled: IsCancelledRef<'a>,
+    is_cancelled: IsCancelled<'a>,
     refs: HashMap<String, ObjectId>,
     checked_out: Vec<String>,
 }
 
-/// [`IsCancelled`] with a name for `Debug`.
-struct IsCancelledRef<'a>(IsCancelled<'a>);
-
-impl std::fmt::Debug for IsCancelledRef<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("IsCancelled")
+impl fmt::Debug for Landing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Landing")
+            .field("refs", &self.refs)
+            .finish_non_exhaustive()
     }
 }
 
 impl<'a> Landing<'a> {
-    /// Makes it in `dir`, which it empties.
+    /// Reads which refs are there.
     ///
     /// # Errors
-    /// The disk's, or git's.
+    /// Git's.
     pub fn open(
-        dir: &Path,
+        linked: &'a LinkedRepository,
         repository: &Repository,
         quarantine: &'a Quarantine,
         is_cancelled: IsCancelled<'a>,
     ) -> Result<Self, LandError> {
-        remove(dir)?;
-        fs::create_dir_all(dir).at(dir)?;
-        link_repository(dir, repository)?;
         let mut landing = Self {
-            dir: dir.to_owned(),
+            linked,
             quarantine,
-            is_cancelled: IsCancelledRef(is_cancelled),
-            refs: HashMap::new(),
+            is_cancelled,
+            refs: linked.refs(OURS, is_cancelled)?.into_iter().collect(),
             checked_out: checked_out(repository),
         };
-        landing.refs = landing.read_refs()?;
         if repository.refs() == RefStorage::Tables {
             // `HEAD` is a ref of the tables then.
-            let call = landing.git(&["symbolic-ref", "--quiet", "HEAD"]);
+            let call = linked.call(&["symbolic-ref", "--quiet", "HEAD"]);
             let head = call.run(&mut io::empty(), is_cancelled)?;
             let head = head.text("read HEAD").unwrap_or_default();
             landing.checked_out.push(head);
@@ -162,12 +153,13 @@ impl<'a> Landing<'a> {
     }
 
     fn fetch(&self, ids: &[ObjectId]) -> Result<(), LandError> {
-        let call = self
-            .git(FETCH)
+        let call = self.linked.call(FETCH);
+        let call = call
             .env("GIT_ALLOW_PROTOCOL", "file")
             .args([self.quarantine.dir().as_os_str()])
             .args(ids.iter().map(ToString::to_string));
-        self.text(call, "", "take the objects over")?;
+        let fetched = call.run(&mut io::empty(), self.is_cancelled)?;
+        fetched.text("take the objects over")?;
         Ok(())
     }
 
@@ -199,8 +191,9 @@ impl<'a> Landing<'a> {
             }
         };
         if !commands.is_empty() {
-            let call = self.git(&["update-ref", "--no-deref", "--stdin"]);
-            self.text(call, &commands, "write the ref")?;
+            let call = (self.linked).call(&["update-ref", "--no-deref", "--stdin"]);
+            let done = call.run(&mut commands.as_bytes(), self.is_cancelled)?;
+            done.text("write the ref")?;
         }
         self.refs.insert(name.as_str().to_owned(), id);
         Ok(Landed { name, id, how })
@@ -220,81 +213,11 @@ impl<'a> Landing<'a> {
 
     fn is_ancestor(&self, old: ObjectId, new: ObjectId) -> Result<bool, LandError> {
         let (old, new) = (old.to_string(), new.to_string());
-        let call = self.git(&["merge-base", "--is-ancestor", &old, &new]);
-        let ended = call.run(&mut io::empty(), self.is_cancelled.0)?;
+        let call = (self.linked).call(&["merge-base", "--is-ancestor", &old, &new]);
+        let ended = call.run(&mut io::empty(), self.is_cancelled)?;
         // 1 is "no"; what git can't tell is kept aside as well.
         Ok(ended.is_success())
     }
-
-    fn read_refs(&self) -> Result<HashMap<String, ObjectId>, LandError> {
-        let call = self.git(&[
-            "for-each-ref",
-            "--format=%(objectname) %(refname)",
-            "refs/heads/lazaret/",
-            "refs/tags/lazaret/",
-            "refs/lazaret/",
-        ]);
-        let listed = self.text(call, "", "list the refs of your repository")?;
-        let refs = listed.lines().filter_map(|line| {
-            let (id, name) = line.split_once(' ')?;
-            Some((name.to_owned(), ObjectId::from_hex(id.as_bytes())?))
-        });
-        Ok(refs.collect())
-    }
-
-    fn git(&self, arguments: &[&str]) -> GitCall {
-        let arguments = [&["-c", "core.logAllRefUpdates=false"], arguments].concat();
-        self.quarantine.git().call(&self.dir, &arguments)
-    }
-
-    fn text(&self, call: GitCall, stdin: &str, doing: &'static str) -> Result<String, GitError> {
-        call.run(&mut stdin.as_bytes(), self.is_cancelled.0)?
-            .text(doing)
-    }
-}
-
-impl Drop for Landing<'_> {
-    fn drop(&mut self) {
-        // It holds links and a few lines; the next landing empties it too.
-        drop(remove(&self.dir));
-    }
-}
-
-fn remove(dir: &Path) -> Result<(), PathError> {
-    match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed.at(dir),
-    }
-}
-
-/// Links the user's objects and refs.
-fn link_repository(dir: &Path, repository: &Repository) -> Result<(), PathError> {
-    let common = repository.common().path();
-    let link = |name: &str| {
-        let at = dir.join(name);
-        symlink(common.join(name), &at).at(&at)
-    };
-    link("objects")?;
-    let (head, refs) = match repository.refs() {
-        RefStorage::Files => ("ref: refs/heads/none\n", "refs"),
-        RefStorage::Tables => ("ref: refs/heads/.invalid\n", "reftable"),
-    };
-    link(refs)?;
-    match repository.refs() {
-        RefStorage::Files if common.join("packed-refs").exists() => link("packed-refs")?,
-        RefStorage::Files => {}
-        RefStorage::Tables => {
-            let heads = dir.join("refs");
-            fs::create_dir(&heads).at(&heads)?;
-        }
-    }
-    copy_shallow(repository, dir)?;
-    let config = bare_config(repository.is_sha256(), repository.refs());
-    for (name, text) in [("config", &*config), ("HEAD", head)] {
-        let path = dir.join(name);
-        fs::write(&path, text).at(&path)?;
-    }
-    Ok(())
 }
 
 /// Returns the branches that the user has checked out, in all linked worktrees.

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use lazaret_transfer::ObjectId;
-use lazaret_tree::is_invisible;
+use lazaret_tree::{escape, is_invisible};
 
 /// The longest name below `lazaret/<session>/`, in bytes.
 const MAX_NAME: usize = 180;
@@ -116,6 +116,28 @@ impl fmt::Display for LandName {
 }
 
 impl Source {
+    /// Returns the name by which users say which one they mean, escaped.
+    pub fn label(&self) -> String {
+        match self {
+            Self::Branch(name) | Self::Tag(name) | Self::Ref(name) => escape(name),
+            Self::Worktree(name) => format!("worktree-{}", escape(name)),
+            Self::Head | Self::Stash(_) | Self::Lost(_) => self.plain_name(),
+        }
+    }
+
+    /// Returns what it is, in one word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Branch(_) => "branch",
+            Self::Tag(_) => "tag",
+            Self::Head => "head",
+            Self::Worktree(_) => "worktree",
+            Self::Stash(_) => "stash",
+            Self::Lost(_) => "lost",
+            Self::Ref(_) => "ref",
+        }
+    }
+
     /// Returns a name that git takes, and every file system holds (git-check-ref-format(1)).
     fn plain_name(&self) -> String {
         let raw: Vec<u8> = match self {

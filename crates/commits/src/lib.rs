@@ -7,6 +7,7 @@
 //! | follow | [`history`] | which commits of a tip are new, oldest first |
 //! | compare | [`snapshot`] | the change set between two commits |
 //! | judge | [`examine`] | each commit against its first parent, each tip against its base |
+//! | share | [`linked`] | a repository of ours with the user's objects and refs |
 //! | land | [`land`] | refs below `lazaret/<session>/` in the user's repository |
 //!
 //! A pack comes from a container and is hostile. It is indexed by the user's [`git`] under
@@ -23,6 +24,7 @@ pub mod history;
 pub mod land;
 pub mod land_name;
 pub mod limits;
+pub mod linked;
 pub mod objects;
 pub mod quarantine;
 pub mod refusal;

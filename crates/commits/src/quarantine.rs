@@ -231,6 +231,13 @@ impl Quarantine {
     }
 }
 
+impl Drop for Quarantine {
+    fn drop(&mut self) {
+        // What stays is thrown away by the next one, or with the session.
+        drop(fs::remove_dir_all(&self.dir));
+    }
+}
+
 fn rewind(file: &mut File) -> Result<(), QuarantineError> {
     file.rewind().map_err(QuarantineError::Source)
 }

@@ -4,7 +4,7 @@ use lazaret_transfer::ObjectId;
 use lazaret_tree::escape;
 
 use crate::commit::CommitError;
-use crate::limits::{MAX_COMMITS, MAX_OBJECTS};
+use crate::limits::{MAX_CHANGES, MAX_COMMITS, MAX_OBJECTS};
 use crate::objects::ObjectError;
 use crate::tree_object::{NameError, TreeError};
 
@@ -81,8 +81,11 @@ pub enum Refusal {
     /// There are too many commits.
     #[error("there are more than {MAX_COMMITS} new commits")]
     ManyCommits,
-    /// One commit changes too much.
-    #[error("commit {commit} changes more than {MAX_OBJECTS} entries")]
+    /// One commit changes too much, or all of them together.
+    #[error(
+        "commit {commit} changes more than {MAX_OBJECTS} entries, or all commits more than \
+         {MAX_CHANGES}"
+    )]
     ManyChanges {
         /// Which.
         commit: ObjectId,

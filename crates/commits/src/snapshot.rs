@@ -16,7 +16,7 @@ use lazaret_tree::{
     Tree,
 };
 
-use crate::limits::{MAX_LINK_BYTES, MAX_OBJECTS, MAX_TREE_BYTES};
+use crate::limits::{MAX_CHANGES, MAX_LINK_BYTES, MAX_OBJECTS, MAX_TREE_BYTES};
 use crate::objects::{ObjectError, ObjectKind, ObjectReader};
 use crate::quarantine::Quarantine;
 use crate::refusal::Refusal;
@@ -54,6 +54,8 @@ pub struct Snapshot<'a> {
     trees: HashMap<ObjectId, Rc<[TreeEntry]>>,
     digests: HashMap<ObjectId, (Digest, u64)>,
     blobs: HashMap<Digest, (ObjectId, u64)>,
+    /// How many entries the commits that were compared change.
+    changes: usize,
 }
 
 impl<'a> Snapshot<'a> {
@@ -67,6 +69,7 @@ impl<'a> Snapshot<'a> {
             trees: HashMap::new(),
             digests: HashMap::new(),
             blobs: HashMap::new(),
+            changes: 0,
         }
     }
 
@@ -205,10 +208,11 @@ impl<'a> Snapshot<'a> {
                     let path = path.as_str().as_bytes().to_vec();
                     return Err(Refusal::Submodule { commit, path, id });
                 }
-                if let Side::Examined(commit) = side
-                    && found.len() >= MAX_OBJECTS
-                {
-                    return Err(Refusal::ManyChanges { commit });
+                if let Side::Examined(commit) = side {
+                    self.changes += 1;
+                    if found.len() >= MAX_OBJECTS || self.changes > MAX_CHANGES {
+                        return Err(Refusal::ManyChanges { commit });
+                    }
                 }
                 found.push(Difference {
                     path: path.clone(),

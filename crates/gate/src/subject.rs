@@ -47,6 +47,8 @@ pub enum Outcome {
     Discarded,
     /// The changes were applied, and taken back by `undo`.
     Undone,
+    /// Commits that hold all of the changes were landed.
+    Landed,
 }
 
 /// How the command ended.

@@ -3,6 +3,7 @@
 //! The gate applies files, never what lies in `.git`. So what was committed inside would go with
 //! the volume, and nothing would say so: as long as there is any of it, the session waits.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use lazaret_transfer::{Count, NewRef, NewRefKind, NewRefs};
@@ -39,6 +40,10 @@ pub struct UnlandedRef {
     pub tip: Option<String>,
     /// The subject of the newest commit.
     pub subject: Option<String>,
+    /// Of the stash, its entries, the newest first; of a reflog, the commits that nothing else
+    /// names. At most 1,000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logged: Vec<String>,
 }
 
 /// What names commits.
@@ -84,6 +89,24 @@ impl Unlanded {
         self.0.is_empty()
     }
 
+    /// Removes what names an object among `landed`, which the workspace's repository has now.
+    /// Entries of a stash or a reflog are removed one by one.
+    pub fn remove_landed(&mut self, landed: &BTreeSet<String>) {
+        self.0.retain_mut(|one| {
+            if one.repository != ".git" {
+                return true;
+            }
+            if one.logged.is_empty() {
+                return !one.tip.as_ref().is_some_and(|tip| landed.contains(tip));
+            }
+            let before = one.logged.len() as u64;
+            one.logged.retain(|id| !landed.contains(id));
+            let removed = before - one.logged.len() as u64;
+            one.count = one.count.map(|count| count.saturating_sub(removed));
+            one.count != Some(0)
+        });
+    }
+
     /// Iterates over all of it.
     pub fn iter(&self) -> impl Iterator<Item = &UnlandedRef> {
         self.0.iter()
@@ -102,6 +125,7 @@ impl From<NewRefs> for Unlanded {
                 exact: Exactness::Exactly,
                 tip: None,
                 subject: None,
+                logged: Vec::new(),
             });
         }
         Self(all)
@@ -133,6 +157,7 @@ impl From<&NewRef> for UnlandedRef {
             exact,
             tip: found.tip.map(|tip| tip.to_string()),
             subject: found.subject.as_deref().map(escape),
+            logged: found.logged.iter().map(ToString::to_string).collect(),
         }
     }
 }

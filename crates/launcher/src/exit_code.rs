@@ -55,9 +55,11 @@ impl ExitCode {
     /// Returns the code that says how the gate ended.
     pub fn of_outcome(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {
-                Self::SUCCESS
-            }
+            Outcome::Applied
+            | Outcome::Nothing
+            | Outcome::Discarded
+            | Outcome::Undone
+            | Outcome::Landed => Self::SUCCESS,
             Outcome::Kept => Self::KEPT,
             Outcome::Rejected => Self::REJECTED,
         }

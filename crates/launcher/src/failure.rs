@@ -1,5 +1,6 @@
 //! `Failure`: an error on its way to the user, and the one place that words it.
 
+mod commits;
 mod engine;
 mod gate;
 mod library;

@@ -7,6 +7,7 @@
 pub mod app;
 pub mod cli;
 mod commands;
+mod commits;
 pub mod decide;
 pub mod demo;
 pub mod environment;

@@ -16,6 +16,9 @@ scenarios! {
     "git/forged-pointer" => forged;
     "git/who-commits-and-what-runs-by-itself" => identity;
     "git/commits-are-named-and-kept" => commits;
+    "git/commits-are-landed" => landed;
+    "git/bad-commits-stay" => bad_commits;
+    "git/both-sides-commit" => both_sides;
 }
 
 /// What an agent does: looks, commits, stashes. `$1` is the number of commits.
@@ -300,7 +303,7 @@ fn commits(ctx: &Ctx) -> Result<(), String> {
     // Files are applied, commits wait; the session goes on, and what the hint says is so.
     let commit = "echo new > a; git commit -qam 'Fix bug 42'";
     let kept = run("t", commit)?.expect_code(120)?;
-    let hint = "lazaret run full --name t -- git format-patch -1 -o patches main --";
+    let hint = "`lazaret commits land t` brings them into your repository";
     kept.expect_text("applied 1 of 1")?
         .expect_text("kept as session t: branch main: 1 commit")?
         .expect_text(hint)?;
@@ -317,5 +320,156 @@ fn commits(ctx: &Ctx) -> Result<(), String> {
     })?;
     let removed = ctx.ok("rm --force t")?;
     removed.expect_text("branch main: 1 commit")?;
+    Ok(())
+}
+
+/// What a repository says of itself that landing must not touch.
+fn surface(world: &World) -> Vec<Vec<u8>> {
+    let names = [
+        "HEAD",
+        "index",
+        "config",
+        "packed-refs",
+        "logs/HEAD",
+        "logs/refs/heads/main",
+    ];
+    let read = |name| std::fs::read(world.path("main/.git").join(name)).unwrap_or_default();
+    let mut surface: Vec<Vec<u8>> = names.into_iter().map(read).collect();
+    let status = ["--no-optional-locks", "status", "--porcelain"];
+    surface.push(world.git("main", &status).into_bytes());
+    surface
+}
+
+/// Branches, stashes, tags and a detached head come home; `HEAD`, index and configuration stay.
+fn landed(ctx: &Ctx) -> Result<(), String> {
+    let world = World::new();
+    profile(ctx, "full");
+    let dir = world.path("main").display().to_string();
+    let script = "set -eu; git checkout -q -b fix; echo one > new; git add new; git commit -qm one; \
+        echo two >> new; git commit -qam two; git tag -a -m note v9; \
+        echo three >> new; git stash -q; git commit -q --allow-empty -m lost; \
+        git reset -q --hard HEAD~1; git checkout -q --detach; \
+        git commit -q --allow-empty -m alone; git checkout -q fix";
+    ctx.exits(
+        120,
+        &format!("run full -w {dir} --name s --apply never"),
+        script,
+    )?;
+    let before = surface(&world);
+    ctx.ok("commits s")?
+        .expect_text("branch fix -> lazaret/s/fix")?
+        .expect_text("stash stash-0 -> lazaret/s/stash-0")?
+        .expect_text("tag v9 -> lazaret/s/v9")?;
+    expect_eq("refs after a look", &refs(&world), &String::new())?;
+    ctx.fails("commits land s")?.expect_text("without a yes")?;
+    ctx.fails("commits land s nothing --yes")?
+        .expect_text("There are: fix")?;
+    expect_eq("refs without a yes", &refs(&world), &String::new())?;
+    ctx.lazaret("commits land s --yes")?
+        .expect_code(120)?
+        .expect_text("only in the reflog")?;
+    ctx.lazaret("commits land s --lost --yes")?
+        .expect_code(0)?
+        .expect_text("lazaret/s/fix holds all changes of session s")?;
+    expect_eq("the surface of the repository", &surface(&world), &before)?;
+    let log = world.git("main", &["log", "--format=%s", "-2", "lazaret/s/fix"]);
+    expect_eq("the branch", &log, &"two\none\n".to_owned())?;
+    let stash = world.git("main", &["show", "lazaret/s/stash-0:new"]);
+    expect_eq("the stash", &stash, &"one\ntwo\nthree\n".to_owned())?;
+    expect("the tag is there", || {
+        refs(&world).contains("refs/tags/lazaret/s/v9")
+    })?;
+    expect("the lost commits are there", || {
+        refs(&world).contains("refs/heads/lazaret/s/lost-")
+    })?;
+    world.git("main", &["fsck", "--strict"]);
+    ctx.ok("show s")?.expect_text("landed")?;
+    ctx.ok("rm s")?;
+    Ok(())
+}
+
+fn refs(world: &World) -> String {
+    let patterns = ["refs/heads/lazaret", "refs/tags/lazaret", "refs/lazaret"];
+    let arguments = [&["for-each-ref", "--format=%(refname)"], &patterns[..]].concat();
+    world.git("main", &arguments)
+}
+
+/// A branch with a bad tree in the middle stays, and the one beside it comes home. Nothing that
+/// the copy's repository configures is run.
+fn bad_commits(ctx: &Ctx) -> Result<(), String> {
+    let world = World::new();
+    profile(ctx, "full");
+    let dir = world.path("main").display().to_string();
+    let script = r#"set -eu
+        git checkout -q -b good; echo one > new; git add new
+        git commit -qm $'one \e[2J \u202e two' --author $'E\e[2J <e@example.org>'
+        blob=$(git rev-parse HEAD:new)
+        below=$(printf '100644 blob %s\thooks\n' "$blob" | git mktree)
+        bad=$(printf '40000 .GIT\0%s' "" | cat - <(printf "$(echo "$below" | sed 's/../\\x&/g')") \
+            | git hash-object -t tree -w --literally --stdin)
+        middle=$(echo evil | git commit-tree "$bad" -p main)
+        tip=$(echo clean | git commit-tree 'main^{tree}' -p "$middle")
+        git update-ref refs/heads/evil "$tip"
+        git config core.fsmonitor 'touch /workspace/canary'
+        git config uploadpack.packObjectsHook 'touch /workspace/canary'
+    "#;
+    let run = format!("run full -w {dir} --name s --apply never -- bash -c");
+    ctx.exits(120, &run, script)?;
+    let text = ctx
+        .ok("commits s")?
+        .expect_text("one \\u{1b}[2J \\u{202e} two")?;
+    let shown = ctx.ok("commits s --json")?;
+    for said in [&text.stdout, &shown.stdout] {
+        expect("what the agent wrote is escaped", || {
+            !said.contains(['\u{1b}', '\u{202e}'])
+        })?;
+    }
+    let shown: Value = serde_json::from_str(&shown.stdout).map_err(|error| error.to_string())?;
+    let tips = shown["tips"].as_array().cloned().unwrap_or_default();
+    let state = |name: &str| {
+        let tip = tips.iter().find(|tip| tip["name"] == name);
+        tip.map(|tip| (tip["state"].clone(), tip["refusal"]["code"].clone()))
+    };
+    let refused = Some(("refused".into(), "commit.name".into()));
+    expect_eq("the bad branch", &state("evil"), &refused)?;
+    expect_eq(
+        "the good branch",
+        &state("good"),
+        &Some(("good".into(), Value::Null)),
+    )?;
+    ctx.lazaret("commits land s --yes")?
+        .expect_code(120)?
+        .expect_text("evil stays")?;
+    expect_eq(
+        "refs",
+        &refs(&world),
+        &"refs/heads/lazaret/s/good\n".to_owned(),
+    )?;
+    ctx.ok("discard s --yes")?;
+    Ok(())
+}
+
+/// A kept session and its workspace go on for rounds; each round's commits come home.
+fn both_sides(ctx: &Ctx) -> Result<(), String> {
+    let world = World::new();
+    profile(ctx, "full");
+    let dir = world.path("main").display().to_string();
+    for round in 0..4 {
+        let script = format!(
+            "set -eu; git checkout -q work 2>/dev/null || git checkout -q -b work; \
+             echo {round} > made-{round}; git add -A; git commit -qm 'inside {round}'"
+        );
+        let run = format!("run full -w {dir} --name s --keep --apply auto");
+        ctx.exits(120, &run, &script)?
+            .expect_text("branch work: 1 commit")?;
+        ctx.lazaret("commits land s --yes")?.expect_code(0)?;
+        world.write(&format!("main/host-{round}"), "host\n");
+        world.git("main", &["add", "-A"]);
+        world.git("main", &["commit", "-qm", "outside"]);
+    }
+    let log = world.git("main", &["log", "--format=%s", "-4", "lazaret/s/work"]);
+    let all = "inside 3\ninside 2\ninside 1\ninside 0\n".to_owned();
+    expect_eq("the landed branch", &log, &all)?;
+    ctx.ok("rm s")?;
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::fs;
 use lazaret_commits::ObjectId;
 use lazaret_commits::examine::examine;
 use lazaret_commits::land_name::Source;
+use lazaret_commits::limits::ProcessLimits;
 use lazaret_commits::quarantine::QuarantineError;
 
 use crate::kit::{World, commit, git, rules, run};
@@ -267,4 +268,73 @@ fn a_secret_in_the_middle_of_a_branch_is_found() {
         "{said:?}"
     );
     assert!(tip.findings.is_empty());
+}
+
+/// A pack that holds one object of zeros, as large as it says.
+fn pack_of_zeros(megabytes: usize) -> Vec<u8> {
+    let world = World::new(&[]);
+    let zeros = vec![0; megabytes << 20];
+    let blob = object(&world, "blob", &zeros);
+    let arguments = ["pack-objects", "--stdout", "-q"];
+    run(&world.agent(), &arguments, format!("{blob}\n").as_bytes())
+}
+
+#[test]
+fn git_20_bombs_end_at_a_limit() {
+    let world = World::new(&[]);
+    // Indexed as a stream, it takes little memory and no disk.
+    let pack = pack_of_zeros(64);
+    assert!(pack.len() < 100_000);
+    let quarantine = world.take_in(&pack).unwrap();
+    let on_disk = std::fs::read_dir(quarantine.dir().join("objects/pack")).unwrap();
+    let bytes: u64 = on_disk
+        .map(|file| file.unwrap().metadata().unwrap().len())
+        .sum();
+    assert!(bytes < 1 << 20, "{bytes}");
+    // A tree larger than any that is read.
+    let main = git(&world.agent(), &["rev-parse", "main"]);
+    let blob = object(&world, "blob", b"x\n");
+    let mut entries = Vec::new();
+    for number in 0..250_000 {
+        entries.extend_from_slice(format!("100644 {number:07}\0").as_bytes());
+        entries.extend(raw(&blob));
+    }
+    let wide = object(&world, "tree", &entries);
+    let tip = commit_of(&world, &wide, &main);
+    let quarantine = world.take_in(&packed(&world, &[&tip])).unwrap();
+    let examined = examine(&quarantine, &[id(&tip)], &rules(), &|| false).unwrap();
+    let refusal = examined.tips[0].as_ref().unwrap_err();
+    assert_eq!(refusal.code(), "commit.object", "{refusal}");
+    // Trees that hold each other many times over: 10^8 files of a few objects.
+    let mut bomb = tree(&world, &[("100644", b"x")], &blob);
+    for _ in 0..8 {
+        let names: Vec<String> = (0..10).map(|number| number.to_string()).collect();
+        let rows: Vec<(&str, &[u8])> = names
+            .iter()
+            .map(|name| ("40000", name.as_bytes()))
+            .collect();
+        bomb = tree(&world, &rows, &bomb);
+    }
+    let tip = commit_of(&world, &bomb, &main);
+    let quarantine = world.take_in(&packed(&world, &[&tip])).unwrap();
+    let examined = examine(&quarantine, &[id(&tip)], &rules(), &|| false).unwrap();
+    let refusal = examined.tips[0].as_ref().unwrap_err();
+    assert_eq!(refusal.code(), "commit.too_many", "{refusal}");
+}
+
+#[test]
+fn git_20_a_process_limit_ends_git() {
+    let world = World::new(&[]);
+    let quarantine = world.take_in(&world.pack(&[])).unwrap();
+    let mut pack: &[u8] = &pack_of_zeros(64);
+    let limits = ProcessLimits {
+        cpu_seconds: 1,
+        address_space: 1 << 20,
+        file_bytes: 1 << 20,
+    };
+    let call = quarantine
+        .git()
+        .call(quarantine.dir(), &["index-pack", "--stdin"]);
+    let ended = call.limits(limits).run(&mut pack, &|| false);
+    assert!(ended.is_err() || !ended.unwrap().is_success());
 }

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use lazaret_commits::ObjectId;
 use lazaret_commits::examine::{Examination, Rules, examine};
 use lazaret_commits::git::Git;
 use lazaret_commits::land::{LandError, Landed, Landing, Wanted};
 use lazaret_commits::land_name::{LandNames, Source};
+use lazaret_commits::linked::LinkedRepository;
 use lazaret_commits::quarantine::{Quarantine, QuarantineError};
 use lazaret_transfer::{Repository, WorkspaceDir};
 use lazaret_validator::Policy;
@@ -76,7 +75,7 @@ impl World {
     }
 
     pub(crate) fn take_in(&self, mut pack: &[u8]) -> Result<Quarantine, QuarantineError> {
-        let path = std::env::var_os("PATH").unwrap();
+        let path = search_path();
         let git = Git::find(&path, &self.user()).unwrap();
         let dir = self.dir.path().join("commits.git");
         let mut quarantine = Quarantine::create(git, &dir, &self.repository())?;
@@ -98,7 +97,9 @@ impl World {
     ) -> Vec<Result<Landed, LandError>> {
         let repository = self.repository();
         let dir = self.dir.path().join("land.git");
-        let mut landing = Landing::open(&dir, &repository, quarantine, &|| false).unwrap();
+        let git = quarantine.git().clone();
+        let linked = LinkedRepository::create(git, &dir, &repository).unwrap();
+        let mut landing = Landing::open(&linked, &repository, quarantine, &|| false).unwrap();
         let mut names = LandNames::of("s");
         let wanted: Vec<Wanted> = wanted
             .iter()
@@ -123,6 +124,14 @@ impl World {
         });
         files
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests use the git of the environment that they run in"
+)]
+fn search_path() -> std::ffi::OsString {
+    std::env::var_os("PATH").unwrap()
 }
 
 pub(crate) fn rules() -> Rules {
@@ -154,24 +163,19 @@ pub(crate) fn git(dir: &Path, arguments: &[&str]) -> String {
 
 /// Runs git with an environment of its own; it must succeed.
 pub(crate) fn run(dir: &Path, arguments: &[&str], stdin: &[u8]) -> Vec<u8> {
-    let mut child = Command::new("git")
-        .args(arguments)
-        .current_dir(dir)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap())
+    let command = duct::cmd("git", arguments)
+        .dir(dir)
         .env("HOME", dir)
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_AUTHOR_NAME", "A")
         .env("GIT_AUTHOR_EMAIL", "a@example.invalid")
         .env("GIT_COMMITTER_NAME", "C")
         .env("GIT_COMMITTER_EMAIL", "c@example.invalid")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(stdin).unwrap();
-    let output = child.wait_with_output().unwrap();
+        .stdin_bytes(stdin)
+        .stdout_capture()
+        .stderr_capture()
+        .unchecked();
+    let output = command.run().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "git {arguments:?}: {said}");
     output.stdout

@@ -3,6 +3,7 @@
 pub(crate) mod allowed;
 pub(crate) mod apply;
 pub(crate) mod check;
+pub(crate) mod commits;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diff;
@@ -48,6 +49,7 @@ pub enum Command {
     Allowed(allowed::Args),
     Export(export::Args),
     Check(check::Args),
+    Commits(commits::Args),
     Discard(discard::Args),
     Undo(undo::Args),
     Ls(ls::Args),
@@ -92,6 +94,7 @@ pub(crate) fn run(
         Command::Allowed(args) => allowed::run(args, app),
         Command::Export(args) => export::run(args, app),
         Command::Check(args) => check::run(args, app),
+        Command::Commits(args) => commits::run(args, app),
         Command::Discard(args) => discard::run(args, app),
         Command::Undo(args) => undo::run(args, app),
         Command::Ls(args) => ls::run(args, app),

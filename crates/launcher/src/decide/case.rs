@@ -100,7 +100,7 @@ fn heed_applied(case: &mut Case, dir: &SessionDir) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When it is not the directory any more that was copied in (APP-03).
-fn workspace_of(record: &Record) -> Result<WorkspaceDir, Failure> {
+pub(crate) fn workspace_of(record: &Record) -> Result<WorkspaceDir, Failure> {
     let lost = |what: &str| {
         let (id, place) = (&record.id, record.workspace.display());
         let text = format!("the workspace {place} {what}");
@@ -126,7 +126,7 @@ fn workspace_of(record: &Record) -> Result<WorkspaceDir, Failure> {
 ///
 /// # Errors
 /// When its record names a path that is none, or what it was handed can't be read.
-fn policy_of(
+pub(crate) fn policy_of(
     record: &Record,
     env: &Environment,
     dir: &SessionDir,

@@ -78,7 +78,7 @@ fn tell_kept(reason: &KeepReason, record: &Record, ui: &Ui) {
         "Look with `lazaret review {id}`, or with `lazaret diff {id}` and then `lazaret apply {id}` or `lazaret discard {id}`."
     ));
     if !record.commits.is_empty() {
-        ui.hint(&commits_hint(&record.commits, id, &record.profile));
+        ui.hint(&commits_hint(id));
     }
 }
 
@@ -86,7 +86,7 @@ fn tell_kept(reason: &KeepReason, record: &Record, ui: &Ui) {
 fn tell_commits(record: &Record, ui: &Ui) {
     let id = &record.id;
     ui.status(&format!("kept as session {id}: {}", record.commits));
-    ui.hint(&commits_hint(&record.commits, id, &record.profile));
+    ui.hint(&commits_hint(id));
 }
 
 /// Says what was applied and what was not.

@@ -1,6 +1,5 @@
 //! Words the errors of a session: which kind each is, and what to do.
 
-use lazaret_gate::unlanded::{Exactness, UnlandedKind};
 use lazaret_runtime::SessionId;
 use lazaret_tree::{SizedFile, escape};
 
@@ -37,7 +36,6 @@ use lazaret_session::settle::workspace_lock::WorkspaceLockError;
 use lazaret_session::store::history::HistoryError;
 use lazaret_session::store::record::Phase;
 use lazaret_session::store::sync_state::SyncStateError;
-use lazaret_session::store::unlanded::Unlanded;
 
 /// Words an error whose variants carry those of lower steps: each by its own words. What has
 /// words of its own follows.
@@ -286,27 +284,9 @@ pub(crate) fn recover_hint(id: &SessionId) -> String {
 }
 
 /// Says what can be done with commits that stay in a copy.
-pub(crate) fn commits_hint(commits: &Unlanded, id: &SessionId, profile: &str) -> String {
-    let branch = commits.iter().find(|one| one.kind == UnlandedKind::Branch);
-    let patches = branch.and_then(|one| {
-        let (name, number) = (one.name.as_deref()?, one.count?);
-        let is_plain = |word: &str| {
-            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
-            !word.starts_with('-') && word.bytes().all(plain)
-        };
-        let is_usable = one.exact == Exactness::Exactly
-            && one.repository == ".git"
-            && is_plain(name)
-            && is_plain(profile);
-        is_usable.then(|| {
-            format!(
-                "`lazaret run {profile} --name {id} -- git format-patch -{number} -o patches \
-                 {name} --` brings branch {name} out as patches for `git am`"
-            )
-        })
-    });
-    let way = patches.unwrap_or_else(|| {
-        format!("another `lazaret run … --name {id}` goes on there, and can write them as patches")
-    });
-    format!("Commits and stashes stay in the copy: {way}; `lazaret discard {id}` throws them away.")
+pub(crate) fn commits_hint(id: &SessionId) -> String {
+    format!(
+        "Commits and stashes stay in the copy: `lazaret commits {id}` shows them, `lazaret commits \
+         land {id}` brings them into your repository, `lazaret discard {id}` throws them away."
+    )
 }

@@ -4,4 +4,6 @@
 //! leave the volume as a pack, which [`packer`] has made in a container.
 
 mod capped;
+pub mod fetch;
+pub mod landed;
 pub mod packer;

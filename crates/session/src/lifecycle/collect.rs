@@ -79,6 +79,7 @@ impl Stopped {
                     record.quiet_since_ms = quiet_since_ms;
                     record.seen_whole = whole;
                     record.commits = commits;
+                    record.landed_as = None;
                 })?;
                 Ok(Collected::Ready(session))
             }

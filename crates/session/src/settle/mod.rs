@@ -183,9 +183,11 @@ pub fn finish(
     volume: VolumeDisposal<'_>,
 ) -> Result<Option<EngineError>, StoreError> {
     let phase = match outcome {
-        Outcome::Applied | Outcome::Nothing | Outcome::Discarded | Outcome::Undone => {
-            Phase::Settled
-        }
+        Outcome::Applied
+        | Outcome::Nothing
+        | Outcome::Discarded
+        | Outcome::Undone
+        | Outcome::Landed => Phase::Settled,
         Outcome::Kept => Phase::Collected,
         Outcome::Rejected => Phase::Rejected,
     };

@@ -82,6 +82,10 @@ pub struct Record {
     /// collection. The gate leaves it in the volume, so the session waits as long as there is any.
     #[serde(default, skip_serializing_if = "Unlanded::is_empty")]
     pub commits: Unlanded,
+    /// What was landed and holds all changes of files that were collected last, without
+    /// `refs/heads/`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed_as: Option<String>,
     /// Why a batch was rejected: the code and the reason.
     pub rejection: Option<(String, String)>,
     /// How many changes the user left for later in the apply that [`Phase::Applying`] names.
@@ -291,6 +295,7 @@ impl Record {
             end: None,
             outcome: None,
             commits: Unlanded::default(),
+            landed_as: None,
             rejection: None,
             left_out: 0,
             applying: None,

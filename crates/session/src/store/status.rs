@@ -47,6 +47,8 @@ pub enum State {
     Discarded,
     /// Its changes were applied and taken back.
     Undone,
+    /// Commits that hold its changes are in the user's repository.
+    Landed,
     /// There was nothing to apply.
     Done,
 }
@@ -67,6 +69,7 @@ impl State {
             Self::Applied => "applied",
             Self::Discarded => "discarded",
             Self::Undone => "undone",
+            Self::Landed => "landed",
             Self::Done => "done",
         }
     }
@@ -87,6 +90,7 @@ impl State {
             (Phase::Settled, Some(Outcome::Applied)) => Self::Applied,
             (Phase::Settled, Some(Outcome::Discarded)) => Self::Discarded,
             (Phase::Settled, Some(Outcome::Undone)) => Self::Undone,
+            (Phase::Settled, Some(Outcome::Landed)) => Self::Landed,
             (Phase::Settled, _) => Self::Done,
         }
     }

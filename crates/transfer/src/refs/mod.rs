@@ -34,6 +34,8 @@ use repository::Repository;
 
 /// The most that are listed; the rest is counted.
 const MOST_LISTED: usize = 100;
+/// The most ids of one reflog that are listed.
+const MOST_LOGGED: usize = 1000;
 /// The most bytes of texts that are looked into, of all repositories together.
 const MOST_TEXTS: u64 = 4 * MAX_REF_TEXT;
 /// The most commits that are counted, of all refs together.
@@ -64,6 +66,9 @@ pub struct NewRef {
     pub count: Option<Count>,
     /// The subject of the newest commit, raw, by its reflog.
     pub subject: Option<Vec<u8>>,
+    /// Of the stash, its entries, the newest first; of a reflog, the commits that nothing else
+    /// names. At most 1,000.
+    pub logged: Vec<ObjectId>,
 }
 
 /// What names an object.

@@ -9,7 +9,7 @@ use lazaret_tree::{Entry, MAX_REF_TEXT, RelPath, RelPathBuf, Tree};
 use super::history::History;
 use super::objects::{Objects, Origin};
 use super::text::{self, Reference};
-use super::{Count, MOST_LISTED, NewRef, NewRefKind, NewRefs, ObjectId, Sides, Texts};
+use super::{Count, MOST_LISTED, MOST_LOGGED, NewRef, NewRefKind, NewRefs, ObjectId, Sides, Texts};
 use crate::VolumeState;
 use crate::volume_state::VolumeEntry;
 
@@ -18,6 +18,7 @@ use crate::volume_state::VolumeEntry;
 struct Known {
     tip: Option<ObjectId>,
     count: Option<Count>,
+    logged: Vec<ObjectId>,
 }
 
 /// One repository of a volume.
@@ -94,10 +95,14 @@ impl<'a> Repository<'a> {
         let mut seen = BTreeSet::new();
         let mut is_whole = true;
         for (kind, name, tip) in heads.into_iter().chain(refs) {
+            let logged = match kind {
+                NewRefKind::Stash => std::mem::take(&mut stashes),
+                _ => Vec::new(),
+            };
             let count = match kind {
-                NewRefKind::Stash => Some(match std::mem::take(&mut stashes) {
+                NewRefKind::Stash => Some(match logged.len() {
                     0 => Count::AtLeast(1),
-                    number => Count::Exactly(number),
+                    number => Count::Exactly(number as u64),
                 }),
                 _ => {
                     let count = self.history.count(tip, &self.objects, &mut seen);
@@ -109,24 +114,26 @@ impl<'a> Repository<'a> {
             let known = Known {
                 tip: Some(tip),
                 count,
+                logged,
             };
             self.add(found, kind, name, known);
         }
-        let some = |count| Known {
+        let some = |logged: Vec<ObjectId>, count: fn(u64) -> Count| Known {
             tip: None,
-            count: Some(count),
+            count: Some(count(logged.len() as u64)),
+            logged,
         };
-        if stashes > 0 {
-            let count = some(Count::Exactly(stashes));
-            self.add(found, NewRefKind::Stash, Vec::new(), count);
+        if !stashes.is_empty() {
+            let known = some(stashes, Count::Exactly);
+            self.add(found, NewRefKind::Stash, Vec::new(), known);
         }
-        let rest = self.history.rest(&self.objects, &seen).count() as u64;
-        if rest > 0 {
+        let rest: Vec<ObjectId> = self.history.rest(&self.objects, &seen).collect();
+        if !rest.is_empty() {
             let count = match is_whole {
-                true => Count::Exactly(rest),
-                false => Count::AtMost(rest),
+                true => Count::Exactly,
+                false => Count::AtMost,
             };
-            self.add(found, NewRefKind::Reflog, Vec::new(), some(count));
+            self.add(found, NewRefKind::Reflog, Vec::new(), some(rest, count));
         }
     }
 
@@ -136,7 +143,12 @@ impl<'a> Repository<'a> {
             found.more += 1;
             return;
         }
-        let Known { tip, count } = known;
+        let Known {
+            tip,
+            count,
+            mut logged,
+        } = known;
+        logged.truncate(MOST_LOGGED);
         let subject = tip.filter(|_| kind != NewRefKind::Stash);
         found.listed.push(NewRef {
             kind,
@@ -145,6 +157,7 @@ impl<'a> Repository<'a> {
             tip,
             count,
             subject: subject.and_then(|tip| self.history.subject(&tip)),
+            logged,
         });
     }
 
@@ -262,9 +275,9 @@ impl<'a> Repository<'a> {
         new
     }
 
-    /// Takes the reflogs in, and returns how many stashes were made inside.
-    fn logs(&mut self) -> u64 {
-        let mut stashes = 0;
+    /// Takes the reflogs in, and returns the stashes that were made inside, the newest first.
+    fn logs(&mut self) -> Vec<ObjectId> {
+        let mut stashes = Vec::new();
         let mut roots = vec![self.at.to_owned()];
         roots.extend(self.worktrees());
         for root in roots {
@@ -279,11 +292,11 @@ impl<'a> Repository<'a> {
                 let inside = path.as_str().get(root.as_str().len() + 1..);
                 match inside.unwrap_or_default() {
                     "logs/refs/stash" => {
-                        let new = log.iter().filter(|line| {
+                        let new = log.iter().rev().filter(|line| {
                             // Where that can't be told, it was one of what the refs named.
                             self.objects.origin(&line.new) != Origin::Sent
                         });
-                        stashes += new.count() as u64;
+                        stashes.extend(new.map(|line| line.new));
                     }
                     "logs/HEAD" => self.history.add(&log),
                     inside if inside.starts_with("logs/refs/heads/") => self.history.add(&log),

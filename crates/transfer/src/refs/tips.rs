@@ -36,6 +36,11 @@ impl Tips {
         self.0.contains(id)
     }
 
+    /// Returns all of them.
+    pub fn ids(&self) -> Vec<ObjectId> {
+        self.0.iter().copied().collect()
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -68,5 +73,11 @@ impl Tips {
             tips.insert(id.ok_or(RecordError::Malformed { what: "an id" })?);
         }
         Ok(Self(tips))
+    }
+}
+
+impl FromIterator<ObjectId> for Tips {
+    fn from_iter<I: IntoIterator<Item = ObjectId>>(ids: I) -> Self {
+        Self(ids.into_iter().collect())
     }
 }

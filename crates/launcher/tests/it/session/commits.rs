@@ -439,7 +439,7 @@ fn git_26_verbs_name_what_waits() {
         "{apply}"
     );
     assert!(!apply.stderr.contains("nothing to apply"), "{apply}");
-    let hint = "lazaret run base --name shop -- git format-patch -1 -o patches fix --";
+    let hint = "`lazaret commits land shop` brings them into your repository";
     assert!(apply.stderr.contains(hint), "{apply}");
     assert!(!world.left().is_empty());
     let diff = said("diff shop");
@@ -447,7 +447,6 @@ fn git_26_verbs_name_what_waits() {
         diff.contains("stay in the copy: branch fix: 1 commit"),
         "{diff}"
     );
-    // The command of the hint does what it says.
     act(&world, "git format-patch -q -1 -o patches fix --");
     let collected = world.cycle_kept().unwrap().collected;
     let end = world.gate(collected).unwrap();

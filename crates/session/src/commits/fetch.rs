@@ -1,0 +1,92 @@
+//! Brings commits of a session's volume into a quarantine on the host.
+
+use lazaret_commits::git::{Git, GitError};
+use lazaret_commits::linked::LinkedRepository;
+use lazaret_commits::quarantine::{Quarantine, QuarantineError};
+use lazaret_image_builder::Pinned;
+use lazaret_transfer::{ObjectId, Repository};
+use lazaret_tree::{PathError, RelPathBuf};
+
+use crate::commits::packer::{MAX_PACK_BYTES, PACK_TIMEOUT, PackError, PackRequest, pack};
+use crate::context::SessionContext;
+use crate::store::LockedSession;
+use crate::store::sync_state::read_tips;
+
+/// What is fetched.
+#[derive(Debug)]
+pub struct FetchRequest<'a> {
+    /// The image that has git, `base`.
+    pub image: &'a Pinned,
+    /// The user's git.
+    pub git: Git,
+    /// The repository of the session's workspace.
+    pub repository: &'a Repository,
+    /// The repository inside, from the workspace's root.
+    pub inside: RelPathBuf,
+    /// What is wanted, with all that it reaches.
+    pub tips: Vec<ObjectId>,
+}
+
+/// Commits that were fetched, and a way to the user's repository. Both lie in the session's
+/// directory, and are removed when this is dropped.
+#[derive(Debug)]
+pub struct FetchedCommits {
+    /// What came.
+    pub quarantine: Quarantine,
+    /// The user's repository.
+    pub linked: LinkedRepository,
+}
+
+/// Why commits were not fetched. The volume and the user's repository are as they were.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// There is no pack.
+    #[error(transparent)]
+    Pack(#[from] PackError),
+    /// The pack is not taken in.
+    #[error(transparent)]
+    Quarantine(#[from] QuarantineError),
+    /// Git can't read the user's repository.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The disk failed.
+    #[error(transparent)]
+    Io(#[from] PathError),
+}
+
+/// Has commits packed in a container, and indexes the pack in a quarantine.
+///
+/// # Errors
+/// Why they were not fetched.
+pub fn fetch(
+    cx: &SessionContext<'_>,
+    session: &LockedSession,
+    request: FetchRequest<'_>,
+) -> Result<FetchedCommits, FetchError> {
+    let FetchRequest {
+        image,
+        git,
+        repository,
+        inside,
+        tips,
+    } = request;
+    let dir = session.dir();
+    let is_cancelled = || cx.interrupt.check().is_err();
+    let linked = LinkedRepository::create(git.clone(), &dir.file("linked.git"), repository)?;
+    let sent = read_tips(dir).ids();
+    let known = linked.known(&sent, &is_cancelled)?;
+    let mut quarantine = Quarantine::create(git, &dir.file("commits.git"), repository)?;
+    let request = PackRequest {
+        repository: inside,
+        tips,
+        known,
+        max_bytes: MAX_PACK_BYTES,
+        timeout: PACK_TIMEOUT,
+    };
+    pack(cx, session.record(), image, &request, |pack| {
+        quarantine
+            .take_in(pack, &is_cancelled)
+            .map_err(FetchError::from)
+    })?;
+    Ok(FetchedCommits { quarantine, linked })
+}
