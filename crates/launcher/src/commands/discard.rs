@@ -5,7 +5,7 @@ use crate::commands::rm;
 use crate::decide::settle::finish;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session_access::{cx, waiting};
+use crate::session_access::{session_context, waiting};
 use crate::ui::{Answer, Choice, OutputFormat, Question};
 use lazaret_session::pool::drop_after_discard;
 use lazaret_session::settle::VolumeDisposal;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         }
     }
     let detected = app.engine_of(session.record())?;
-    let cx = cx(app, &store, detected);
+    let cx = session_context(app, &store, detected);
     finish(
         &mut session,
         Outcome::Discarded,

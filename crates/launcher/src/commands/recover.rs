@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::image;
-use crate::session_access::cx;
+use crate::session_access::session_context;
 use crate::ui::OutputFormat;
 use lazaret_session::lifecycle::recover::{RecoverOutcome, resume, sweep};
 use lazaret_session::lifecycle::repair::{End, Repaired, repair};
@@ -110,7 +110,7 @@ fn take_up(
     }
     let detected = app.engine_of(session.record())?;
     let exporter = image::ensure(app, &detected, "porter")?.pinned;
-    let cx = cx(app, store, detected);
+    let cx = session_context(app, store, detected);
     let resumed = resume(&cx, exporter, session)?;
     // What an engine finished only after its session had been removed.
     sweep(&cx, store)?;

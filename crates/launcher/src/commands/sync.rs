@@ -16,7 +16,7 @@ use crate::image;
 use crate::report::{Live, SyncConflictReport, SyncReport};
 use crate::resolve::{git, scope, workspace};
 use crate::session_access::running::{Running, live};
-use crate::session_access::{cx, reopen, waiting};
+use crate::session_access::{reopen, session_context, waiting};
 use crate::ui::session_events::{describe, report_update};
 use crate::ui::{OutputFormat, TextTone, Ui, bytes, count};
 use lazaret_session::context::SessionContext;
@@ -289,7 +289,7 @@ fn at_rest(
     };
     let detected = app.engine_of(session.record())?;
     let porter = image::ensure(app, &detected, "porter")?.pinned;
-    let cx = cx(app, store, detected);
+    let cx = session_context(app, store, detected);
     if standing(&*cx.engine, session.record())? == VolumePresence::Missing {
         let text = format!("session {id} has no volume");
         return Err(Failure::message(FailureKind::Refused, text).hinted(format!(

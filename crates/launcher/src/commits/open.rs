@@ -8,12 +8,12 @@ use lazaret_runtime::SessionId;
 use lazaret_transfer::Repository;
 use lazaret_tree::{RelPath, RelPathBuf};
 
-use super::tips::{Lost, Tip, Waiting};
+use super::tips::{Lost, Pending, Tip};
 use crate::app::App;
 use crate::decide::case::{policy_of, workspace_of};
 use crate::failure::{Failure, FailureKind};
 use crate::image;
-use crate::session_access::{site, waiting};
+use crate::session_access::{session_context, waiting};
 use lazaret_session::commits::fetch::{FetchRequest, FetchedCommits, fetch};
 use lazaret_session::store::record::Phase;
 use lazaret_session::store::sync_state::read_collection;
@@ -64,7 +64,7 @@ pub(crate) fn open(
     if record.phase != Phase::Collected {
         return Err(waiting::not_waiting(record));
     }
-    let Waiting { tips, stays } = Waiting::of(&record.commits, request.lost);
+    let Pending { tips, stays } = Pending::of(&record.commits, request.lost);
     let workspace = workspace_of(record)?;
     let repository = Repository::find(&workspace)
         .map_err(|problem| no_repository(&problem.to_string()))?
@@ -94,9 +94,9 @@ pub(crate) fn open(
     })?;
     let detected = app.engine_of(record)?;
     let base = image::ensure(app, &detected, "base")?.pinned;
-    let cx = site(app, store, detected);
+    let cx = session_context(app, store, detected);
     let ids: Vec<_> = tips.iter().map(|one| one.tip.id).collect();
-    let fetched = cx.step("fetch commits", |_| {
+    let fetched = cx.phase("fetch commits", |_| {
         let inside = RelPath::new(".git").map(ToOwned::to_owned);
         let inside = inside.map_err(|error| Failure::new(FailureKind::Internal, error))?;
         let request = FetchRequest {
@@ -113,8 +113,8 @@ pub(crate) fn open(
         policy: policy_of(record, &app.env, session.dir(), &baseline)?,
         allow: request.allow,
     };
-    let is_cancelled = || app.interrupt.check().is_err();
-    let examination = cx.step("examine commits", |_| {
+    let is_cancelled = || app.cancel.check().is_err();
+    let examination = cx.phase("examine commits", |_| {
         examine(&fetched.quarantine, &ids, &rules, &is_cancelled)
     })?;
     Ok(OpenCommits {

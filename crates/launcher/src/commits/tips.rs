@@ -25,14 +25,14 @@ pub(crate) struct Tip {
 
 /// What waits in a session, sorted by whether it can be fetched.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub(crate) struct Pending {
     /// What can be fetched, in order, each object under each of its names.
     pub(crate) tips: Vec<Tip>,
     /// What stays in the copy, in words.
     pub(crate) stays: Vec<String>,
 }
 
-impl Waiting {
+impl Pending {
     /// Sorts what waits.
     pub(crate) fn of(commits: &Unlanded, lost: Lost) -> Self {
         let mut waiting = Self::default();

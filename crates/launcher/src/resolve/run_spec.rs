@@ -22,7 +22,7 @@ use crate::report::SyncReport;
 use crate::resolve::credentials;
 use crate::resolve::git;
 use crate::resolve::network::{self, Network};
-use crate::session_access::{cx, reopen};
+use crate::session_access::{reopen, session_context};
 use crate::ui::terminal::{self, Destination, TerminalIo};
 use lazaret_session::context::SessionContext;
 use lazaret_session::engine::info_cache::{CacheHit, EngineInfoCache};
@@ -183,7 +183,7 @@ impl RunRequest {
         });
         let cx = SessionContext {
             cache_hit,
-            ..cx(app, &store, detected)
+            ..session_context(app, &store, detected)
         };
         if network.is_some() && !cx.info.capabilities.has_gateway {
             let engine = cx.info.endpoint.clone();

@@ -14,7 +14,11 @@ use lazaret_session::engine::cleanup::BackgroundRemovals;
 use lazaret_session::store::Store;
 
 /// Puts together what the steps of a session work with.
-pub(crate) fn cx<'a>(app: &'a App, store: &Store, detected: Detected) -> SessionContext<'a> {
+pub(crate) fn session_context<'a>(
+    app: &'a App,
+    store: &Store,
+    detected: Detected,
+) -> SessionContext<'a> {
     for warning in &detected.info.warnings {
         app.ui.detail(&escape(warning.as_bytes()));
     }

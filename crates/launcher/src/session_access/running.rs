@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lazaret_runtime::SessionId;
 
-use super::cx;
+use super::session_context;
 use crate::app::App;
 use crate::failure::{Failure, FailureKind};
 use crate::image;
@@ -57,7 +57,7 @@ impl Running {
     ) -> Result<(SessionContext<'a>, lazaret_image_builder::Pinned), Failure> {
         let detected = app.engine_of(&self.record)?;
         let porter = image::ensure(app, &detected, "porter")?.pinned;
-        Ok((cx(app, store, detected), porter))
+        Ok((session_context(app, store, detected), porter))
     }
 
     /// Begins to look.

@@ -6,7 +6,7 @@ use lazaret_gate::case::Case;
 use lazaret_gate::decision::Decision;
 use lazaret_runtime::SessionId;
 
-use super::cx;
+use super::session_context;
 use crate::app::App;
 use crate::decide::allowlist;
 use crate::decide::case::open_case;
@@ -72,7 +72,9 @@ pub(crate) fn settle(
     // The volume goes with the session's last use; an engine that is away is no reason
     // not to apply what lies on this machine already.
     let detected = app.engine_of(session.record());
-    let cx = detected.ok().map(|detected| cx(app, store, detected));
+    let cx = detected
+        .ok()
+        .map(|detected| session_context(app, store, detected));
     let volume = cx.as_ref();
     let context = SettleContext {
         store,

@@ -71,7 +71,7 @@ pub fn fetch(
         tips,
     } = request;
     let dir = session.dir();
-    let is_cancelled = || cx.interrupt.check().is_err();
+    let is_cancelled = || cx.cancel.check().is_err();
     let linked = LinkedRepository::create(git.clone(), &dir.file("linked.git"), repository)?;
     let sent = read_tips(dir).ids();
     let known = linked.known(&sent, &is_cancelled)?;

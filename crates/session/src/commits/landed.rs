@@ -32,9 +32,9 @@ pub fn note_landed(
     holding: Option<String>,
 ) -> Result<(), NoteError> {
     let tips: Tips = landed.iter().copied().collect();
-    let mut unsynced = DeferredSync::default();
-    add_tips(session.dir(), &tips, &mut unsynced)?;
-    unsynced.sync()?;
+    let mut deferred = DeferredSync::default();
+    add_tips(session.dir(), &tips, &mut deferred)?;
+    deferred.sync()?;
     let landed: BTreeSet<String> = landed.iter().map(ToString::to_string).collect();
     session.update(|record| {
         record.commits.remove_landed(&landed);

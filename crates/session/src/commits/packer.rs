@@ -24,7 +24,7 @@ use crate::cancel::Interrupted;
 use crate::commits::capped::{Capped, End};
 use crate::context::{SessionContext, WORKSPACE};
 use crate::engine::signal::SIGKILL;
-use crate::lifecycle::verify::{VerifyError, prove};
+use crate::lifecycle::verify::{VerifyError, verify_controls};
 use crate::porter::conversation::StderrTail;
 use crate::store::record::Record;
 
@@ -144,7 +144,7 @@ pub fn pack<T, E: From<PackError>>(
     // An earlier try may have left one behind.
     cx.engine.remove_container(name).map_err(PackError::from)?;
     let lease = ContainerLease::create(&cx.engine, &spec).map_err(PackError::from)?;
-    let guard = cx.doom(name);
+    let guard = cx.kill_on_cancel(name);
     let packed = match start(cx, &spec, request) {
         Ok(git) => git.read(cx, request, consume),
         Err(error) => Err(error.into()),
@@ -153,7 +153,7 @@ pub fn pack<T, E: From<PackError>>(
     // Not in the background: the next pack needs the name.
     drop(lease);
     // After a signal, the interrupt is the cause to report.
-    cx.interrupt.check().map_err(PackError::from)?;
+    cx.cancel.check().map_err(PackError::from)?;
     packed
 }
 
@@ -172,7 +172,7 @@ fn start<'a>(
 ) -> Result<Packing<'a>, PackError> {
     let container = &spec.spec().name;
     cx.engine.start_container(container)?;
-    prove(&*cx.engine, spec, cx.events)?;
+    verify_controls(&*cx.engine, spec, cx.events)?;
     // Before the process: the deadline inside is never earlier.
     let started = Instant::now();
     let process = cx.exec_first(container, &exec(spec, request))?;
@@ -196,7 +196,7 @@ impl Packing<'_> {
             stderr,
             control,
         } = self.process;
-        let complaints = StderrTail::of(stderr);
+        let stderr_tail = StderrTail::of(stderr);
         // git reads all of it before it writes anything.
         let asked = ask(stdin.ok_or(PackError::NoStdin)?, request);
         let mut pack = Capped::new(stdout, request.max_bytes);
@@ -210,9 +210,9 @@ impl Packing<'_> {
         if !matches!(end, Some(End::Whole)) {
             kill();
         }
-        let said = complaints.within(LAST_WORDS).unwrap_or_else(|_| {
+        let said = stderr_tail.within(LAST_WORDS).unwrap_or_else(|_| {
             kill();
-            complaints.within(LAST_WORDS).unwrap_or_default()
+            stderr_tail.within(LAST_WORDS).unwrap_or_default()
         });
         let code = control.wait();
         let failure = match (end, code) {

@@ -18,7 +18,7 @@ use crate::decide::case::open_case;
 use crate::decide::settle::finish;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session_access::site;
+use crate::session_access::session_context;
 use crate::ui::{Answer, Choice, OutputFormat, Question};
 use lazaret_gate::choices::Choices;
 use lazaret_gate::proposal::ItemState;
@@ -233,7 +233,7 @@ fn ask(opened: &OpenCommits, picked: &[&OpenTip], args: &Args, app: &App) -> Res
         text: &text,
         choices: &CHOICES,
     };
-    match app.ui.prompt(&question, &app.interrupt) {
+    match app.ui.prompt(&question, &app.cancel) {
         Answer::Chosen("y") => Ok(()),
         _ => Err(
             Failure::message(FailureKind::Refused, "nothing is landed without a yes")
@@ -252,7 +252,7 @@ fn land(
     let Some(fetched) = &opened.fetched else {
         return Ok(Vec::new());
     };
-    let is_cancelled = || app.interrupt.check().is_err();
+    let is_cancelled = || app.cancel.check().is_err();
     let mut landing = Landing::open(
         &fetched.linked,
         &opened.repository,
@@ -350,7 +350,7 @@ fn open_changes(session: &LockedSession, app: &App) -> Result<Vec<Change>, Failu
     let case = open_case(session, &app.env)?;
     let whole = case.propose(&Choices::all())?;
     let items = whole.items().iter();
-    let open = items.filter(|item| item.state != ItemState::Already);
+    let open = items.filter(|item| item.state != ItemState::AlreadyApplied);
     let changes = open.filter_map(|item| case.change(item.path()).cloned());
     Ok(changes.collect())
 }
@@ -396,7 +396,9 @@ fn settle(
         }
     };
     let detected = app.engine_of(record);
-    let cx = detected.ok().map(|detected| site(app, store, detected));
+    let cx = detected
+        .ok()
+        .map(|detected| session_context(app, store, detected));
     let volume = cx
         .as_ref()
         .map_or(VolumeDisposal::Keep, VolumeDisposal::Remove);

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session_access::cx;
+use crate::session_access::session_context;
 use crate::ui::{OutputFormat, count};
 use lazaret_session::pool::{NextContainer, PoolSizes, PoolStore, drop_next_container, remove};
 use lazaret_session::store::Store;
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
                 // Another one was named: what is not there can't be removed there.
                 continue;
             }
-            remove(&cx(app, &store, detected), locked)?;
+            remove(&session_context(app, &store, detected), locked)?;
             removed += 1;
         }
     }

@@ -10,7 +10,7 @@ use crate::profile;
 use crate::resolve::network;
 use crate::resolve::run_spec::limits;
 use crate::resolve::user_network::UserNetwork;
-use crate::session_access::cx;
+use crate::session_access::session_context;
 use crate::ui::{OutputFormat, count};
 use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::pool::{Filled, PoolSizes, PoolStore, fill};
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
     let detected = app.engine()?;
     let images = image::ensure_both(app, &detected, [&profile.image, "porter"])?;
     let [image, porter] = images.map(|image| image.pinned);
-    let cx = cx(app, &store, detected);
+    let cx = session_context(app, &store, detected);
     let plan = ContainerPlan {
         limits: limits(&profile),
         policy: network::policy(&profile, &user),

@@ -89,9 +89,9 @@ fn request(tips: Vec<ObjectId>, known: Vec<ObjectId>) -> PackRequest {
 
 /// Packs, reading everything; afterwards no packer is left.
 fn all_of(world: &World, request: &PackRequest) -> Result<Vec<u8>, PackError> {
-    let site = world.site();
+    let cx = world.cx();
     let packed = pack(
-        &site,
+        &cx,
         &world.record().unwrap(),
         world.image(),
         request,
@@ -331,7 +331,7 @@ fn git_29_a_connection_that_breaks_is_no_end_of_the_pack() {
 #[test]
 fn flt_08_ctrl_c_while_commits_are_packed_ends_git() {
     let error = playing(&request(vec![], vec![]), |world, call| {
-        world.interrupt.raise();
+        world.cancel.raise();
         call.sleep();
         Ok(137)
     });
@@ -361,10 +361,10 @@ fn p12_git_is_not_started_where_a_control_is_not_proven() {
 fn a_consumer_that_stops_reading_ends_git_or_has_it_finish() {
     let world = ended(COMMITTED);
     world.on("run", |_, call| flood(call));
-    let site = world.site();
+    let cx = world.cx();
     let record = world.record().unwrap();
     let all = request(vec![], vec![]);
-    let failure = pack(&site, &record, world.image(), &all, |pack| {
+    let failure = pack(&cx, &record, world.image(), &all, |pack| {
         pack.read_exact(&mut [0; 10_000]).unwrap();
         Err::<(), _>(Failure::message(FailureKind::State, "the disk is full"))
     })
@@ -374,9 +374,13 @@ fn a_consumer_that_stops_reading_ends_git_or_has_it_finish() {
         call.stdout.write_all(&[0; 1_000_000])?;
         Ok(3)
     });
-    let error = pack(&site, &record, world.image(), &all, |_| {
-        Ok::<_, PackError>(())
-    })
+    let error = pack(
+        &cx,
+        &record,
+        world.image(),
+        &all,
+        |_| Ok::<_, PackError>(()),
+    )
     .unwrap_err();
     assert!(matches!(error, PackError::Git { code: 3, .. }), "{error:?}");
     assert!(!has_packer(&world));
