@@ -1,7 +1,7 @@
 //! Commits are packed in a container, whatever the copy's repository says (GIT-29).
 //! The git of this machine is the container's, in the directory that plays the volume.
 
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -181,7 +181,7 @@ fn git_29_only_what_the_host_lacks_is_packed_and_no_delta_needs_its_objects() {
     let whole = all_of(&world, &request(vec![tip], vec![])).unwrap();
     let part = all_of(&world, &request(vec![tip], vec![third])).unwrap();
     let of = |pack: &[u8]| u32::from_be_bytes(pack[8..12].try_into().unwrap());
-    // A commit, a tree and a blob. `history` indexes without the third commit.
+    // A commit, a tree and a blob, which can be indexed where nothing else is.
     assert_eq!((of(&part), of(&whole) > of(&part)), (3, true));
     let host = tempfile::tempdir().unwrap();
     std::fs::write(host.path().join("in.pack"), &part).unwrap();
@@ -235,9 +235,10 @@ fn git_29_a_repository_that_git_cannot_read_is_an_error_in_its_words() {
             "git ended with 128: fatal: bad shallow line: a?[2J",
         ),
         (
-            "git commit -q --allow-empty -m x; echo x > y; \
-             rm -f .git/objects/$(git rev-parse main~1 | sed 's|..|&/|')",
-            "git ended with 128: fatal: Failed to traverse parents of commit",
+            "git commit -q --allow-empty -m x; \
+             object=.git/objects/$(git rev-parse main | sed 's|..|&/|'); \
+             chmod u+w $object; echo garbage > $object",
+            "git ended with 128: fatal: loose object",
         ),
     ] {
         let world = ended(script);
