@@ -38,7 +38,7 @@ impl Options {
             engines: Vec::new(),
             scenarios: Vec::new(),
             report: None,
-            jobs: 3,
+            jobs: 2,
             mode: Mode::Run,
             again: Again::Never,
         };

@@ -7,7 +7,7 @@ pub const MAX_PACK_BYTES: u64 = 512 << 20;
 /// The most objects of a pack.
 pub const MAX_OBJECTS: usize = 200_000;
 /// The most entries that all commits of one examination change together.
-pub const MAX_CHANGES: usize = 5_000_000;
+pub const MAX_CHANGES: usize = 1_000_000;
 /// The most new commits, of all tips together.
 pub const MAX_COMMITS: usize = 20_000;
 /// The largest commit or tag that is read, in bytes.

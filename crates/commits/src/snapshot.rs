@@ -24,8 +24,8 @@ use crate::tree_object::{EntryMode, TreeEntry, check_name, parse, parse_known};
 
 /// Larger contents are not handed to the rules, which do not look into them either.
 const MAX_CONTENTS: u64 = 16 << 20;
-/// The most trees that are kept in memory.
-const MAX_TREES: usize = 20_000;
+/// The most entries of trees that are kept in memory: some 60 MB.
+const MAX_KEPT: usize = 500_000;
 
 /// Whose trees are read.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +52,8 @@ pub struct Snapshot<'a> {
     at: Option<ObjectId>,
     tree: Tree,
     trees: HashMap<ObjectId, Rc<[TreeEntry]>>,
+    /// How many entries `trees` holds, and one more for each tree.
+    kept: usize,
     digests: HashMap<ObjectId, (Digest, u64)>,
     blobs: HashMap<Digest, (ObjectId, u64)>,
     /// How many entries the commits that were compared change.
@@ -67,6 +69,7 @@ impl<'a> Snapshot<'a> {
             at: None,
             tree: Tree::new(),
             trees: HashMap::new(),
+            kept: 0,
             digests: HashMap::new(),
             blobs: HashMap::new(),
             changes: 0,
@@ -258,8 +261,10 @@ impl<'a> Snapshot<'a> {
                 });
             }
         };
-        if self.trees.len() >= MAX_TREES {
+        self.kept += entries.len() + 1;
+        if self.kept > MAX_KEPT {
             self.trees.clear();
+            self.kept = entries.len() + 1;
         }
         self.trees.insert(id, Rc::clone(&entries));
         Ok(entries)

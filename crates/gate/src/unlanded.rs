@@ -219,3 +219,46 @@ impl fmt::Display for Unlanded {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_landed_waits_no_more_and_the_rest_does() {
+        let one = |kind, tip: Option<&str>, logged: &[&str]| UnlandedRef {
+            kind,
+            name: None,
+            repository: ".git".to_owned(),
+            count: (!logged.is_empty()).then_some(logged.len() as u64),
+            exact: Exactness::Exactly,
+            tip: tip.map(str::to_owned),
+            subject: None,
+            logged: logged.iter().map(|id| (*id).to_owned()).collect(),
+        };
+        let mut commits = Unlanded(vec![
+            one(UnlandedKind::Branch, Some("a"), &[]),
+            one(UnlandedKind::Branch, Some("b"), &[]),
+            UnlandedRef {
+                repository: ".git/modules/x".to_owned(),
+                ..one(UnlandedKind::Branch, Some("a"), &[])
+            },
+            one(UnlandedKind::Stash, Some("s"), &["s", "t"]),
+            one(UnlandedKind::Reflog, None, &["u"]),
+            one(UnlandedKind::Unreadable, None, &[]),
+        ]);
+        let landed = ["a", "s", "u"].map(str::to_owned).into();
+        commits.remove_landed(&landed);
+        let left: Vec<_> = commits.iter().map(|one| (one.kind, one.count)).collect();
+        assert_eq!(
+            left,
+            [
+                (UnlandedKind::Branch, None),
+                (UnlandedKind::Branch, None),
+                (UnlandedKind::Stash, Some(1)),
+                (UnlandedKind::Unreadable, None),
+            ]
+        );
+        assert_eq!(commits.0[2].logged, ["t"]);
+    }
+}

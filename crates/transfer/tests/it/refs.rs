@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lazaret_protocol::{FileTime, FoundEntry, FoundKind, SpecialType, Survey, VolumeIdentity};
-use lazaret_transfer::{Count, NewRef, NewRefKind, ObjectId, Tips, VolumeState, new_refs};
+use lazaret_transfer::{Count, NewRef, NewRefKind, NewRefs, ObjectId, Tips, VolumeState, new_refs};
 use lazaret_tree::{Digest, Entry, Mode, RelPath, Tree};
 
 const WHO: &str = "A <a@b> 1700000000 +0000";
@@ -125,9 +125,8 @@ impl Side {
     }
 }
 
-/// What is listed, one after the other, as short words.
-#[track_caller]
-fn found(sent: &Side, volume: &Side) -> String {
+/// What is listed.
+fn list(sent: &Side, volume: &Side) -> NewRefs {
     let mut tips = Tips::default();
     for (path, text) in &sent.files {
         if !path.contains("/objects/") {
@@ -139,7 +138,13 @@ fn found(sent: &Side, volume: &Side) -> String {
         let text = all.find(|text| Digest::of(text) == *digest)?;
         (text.len() as u64 == size).then(|| text.clone())
     };
-    let found = new_refs(&sent.tree(), &volume.volume(), &tips, &texts);
+    new_refs(&sent.tree(), &volume.volume(), &tips, &texts)
+}
+
+/// What is listed, one after the other, as short words.
+#[track_caller]
+fn found(sent: &Side, volume: &Side) -> String {
+    let found = list(sent, volume);
     let mut words: Vec<String> = found.listed.iter().map(word).collect();
     if found.more > 0 {
         words.push(format!("+{}", found.more));
@@ -332,6 +337,27 @@ fn git_26_a_repository_made_inside_is_new_as_a_whole() {
         .file(".git/refs/heads/main", format!("{}\n", c('2')))
         .file(".git/logs/HEAD", log);
     assert_eq!(found(&Side::default(), &committed), "branch main 1 (first)");
+}
+
+#[test]
+fn git_26_stash_entries_and_lost_commits_are_listed_by_id() {
+    let stashed = line(&nil(), &c('3'), "WIP on main") + &line(&c('3'), &c('4'), "WIP on main");
+    let reset = line(&c('1'), &c('5'), "commit: lost")
+        + &line(&c('5'), &c('1'), "reset: moving to HEAD~1")
+        + &line(&c('1'), &c('2'), "commit: two");
+    let volume = committed()
+        .objects(&[&c('3'), &c('4'), &c('5')])
+        .file(".git/refs/stash", format!("{}\n", c('4')))
+        .file(".git/logs/refs/stash", stashed)
+        .file(".git/logs/HEAD", reset);
+    let listed = list(&Side::sent(), &volume).listed;
+    let logged = |kind: NewRefKind| -> Vec<String> {
+        let one = listed.iter().find(|one| one.kind == kind).unwrap();
+        one.logged.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(logged(NewRefKind::Stash), [c('4'), c('3')]);
+    assert_eq!(logged(NewRefKind::Reflog), [c('5')]);
+    assert_eq!(logged(NewRefKind::Branch), [""; 0]);
 }
 
 #[test]
