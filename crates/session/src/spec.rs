@@ -23,7 +23,9 @@ pub struct RunSpec<'a> {
     pub id: SessionId,
     /// The profile's name.
     pub profile: String,
-    /// The workspace, and what of it goes in.
+    /// The workspace, to which changes are applied.
+    pub workspace: &'a WorkspaceDir,
+    /// Where the copy comes from, and what of it goes in.
     pub source: Source<'a>,
     /// The same, for the record.
     pub selection: SelectionRecord,
@@ -47,11 +49,11 @@ pub struct RunSpec<'a> {
     pub keep: KeepVolume,
 }
 
-/// What of a workspace goes in.
+/// What goes in.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// The workspace.
-    pub workspace: &'a WorkspaceDir,
+    /// The directory that is read: the workspace, or a clean clone of its repository.
+    pub dir: &'a WorkspaceDir,
     /// What of it.
     pub selector: &'a FileSelector,
 }
@@ -102,7 +104,7 @@ impl RunSpec<'_> {
 
     /// Returns what the session's record starts from.
     pub(crate) fn record(&self, cx: &SessionContext<'_>) -> NewRecord {
-        let workspace = self.source.workspace;
+        let workspace = self.workspace;
         NewRecord {
             id: self.id.clone(),
             store: cx.store_id.clone(),

@@ -164,7 +164,7 @@ fn dry_run(
         true => {
             let made = git::make(workspace, selector, &app.env, &app.cancel)?;
             let source = Source {
-                workspace,
+                dir: workspace,
                 selector: &made.selector,
             };
             super::sync::dry_run(&store, id, source, app)

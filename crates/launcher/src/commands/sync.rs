@@ -87,7 +87,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let selector = selector(&record)?;
     let made = git::make(&workspace, &selector, &app.env, &app.cancel)?;
     let source = Source {
-        workspace: &workspace,
+        dir: &workspace,
         selector: &made.selector,
     };
     if args.dry_run {
@@ -266,7 +266,7 @@ fn while_it_runs(
         let (summary, deferred) = started.finish()?;
         let paused = paused.end()?;
         deferred.sync()?;
-        merge_base::keep_all(cx.events, dir, source.workspace);
+        merge_base::keep_all(cx.events, dir, source.dir);
         Ok::<_, Failure>((summary, Some(live(paused))))
     })?;
     importer.release()?;

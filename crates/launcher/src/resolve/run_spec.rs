@@ -74,6 +74,7 @@ pub struct RunRequest {
 #[derive(Debug)]
 struct Project<'a> {
     store: Store,
+    workspace: &'a WorkspaceDir,
     /// The session, where it was there before.
     again: Option<LockedSession>,
     /// What goes in.
@@ -118,11 +119,12 @@ impl RunRequest {
         };
         let made = git::make(workspace, selector, &app.env, &app.cancel)?;
         let source = Source {
-            workspace,
+            dir: workspace,
             selector: &made.selector,
         };
         let project = Project {
             store,
+            workspace,
             again,
             source,
             lent: lent.into(),
@@ -154,16 +156,13 @@ impl RunRequest {
     ) -> Result<RunEnd, Failure> {
         let Project {
             store,
+            workspace,
             again,
             source,
             lent,
             network,
             ports,
         } = project;
-        let Source {
-            workspace,
-            selector,
-        } = source;
         let cache = EngineInfoCache::at(app.env.cache_dir()?.join("engines"));
         let record = again.as_ref().map(|session| session.record());
         let detected = app.engine_for(record, &cache);
@@ -193,7 +192,7 @@ impl RunRequest {
             Some(Network { plan, env }) => (Some(plan), env),
             None => (None, BTreeMap::new()),
         };
-        let mut env = git::variables(&app.env, workspace, selector, &self.bounds);
+        let mut env = git::variables(&app.env, workspace, source.selector, &self.bounds);
         env.extend(reach);
         if self.terminal == TerminalMode::Interactive {
             env.extend(terminal_variables(&app.env));
@@ -228,6 +227,7 @@ impl RunRequest {
             id,
             selection: picked(&self.profile, self.shared),
             profile: self.profile.name.clone(),
+            workspace,
             source,
             scope: self.bounds,
             command: CommandSpec {
@@ -282,6 +282,7 @@ fn picked(profile: &Profile, shared: Option<Vec<String>>) -> SelectionRecord {
         },
         exclude: profile.workspace.exclude.clone(),
         shared,
+        from: None,
     }
 }
 

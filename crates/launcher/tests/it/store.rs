@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, SystemTime};
 
+use lazaret_session::store::from_branch::FromBranch;
 use lazaret_session::store::record::{
     GateLimits, GitSelection, KeepVolume, NewRecord, Phase, Record, RecordError, SelectionRecord,
 };
@@ -29,6 +30,10 @@ fn record(id: &str) -> Record {
             git: GitSelection::Full,
             exclude: vec!["*.log".to_owned()],
             shared: None,
+            from: Some(FromBranch {
+                branch: "main".to_owned(),
+                commit: "5".repeat(40),
+            }),
         },
         egress: None,
     };

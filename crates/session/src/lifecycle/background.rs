@@ -48,7 +48,7 @@ impl<'scope> Background<'scope> {
         }
         let dir = dir.clone();
         scope.spawn(move || {
-            merge_base::capture(cx.events, &dir, spec.source.workspace, command);
+            merge_base::capture(cx.events, &dir, spec.source.dir, command);
         });
         let deferred = std::mem::take(&mut running.deferred);
         Self {

@@ -10,7 +10,7 @@ use lazaret_tree::Tree;
 
 use crate::context::SessionContext;
 use crate::event::Counter;
-use crate::lifecycle::merge_base;
+use crate::lifecycle::merge_base::{self, BaseTexts};
 use crate::lifecycle::standby::{ExporterError, StandbyExporter};
 use crate::lifecycle::stop::Stopped;
 use crate::porter::export::{
@@ -58,6 +58,7 @@ impl Stopped {
         self,
         cx: &SessionContext<'_>,
         standby: Option<StandbyExporter>,
+        texts: BaseTexts<'_>,
     ) -> Result<Collected, CollectError> {
         let Self {
             mut session,
@@ -69,7 +70,7 @@ impl Stopped {
                 Some(standby) => standby,
                 None => StandbyExporter::now(cx, session.dir(), session.record(), &exporter)?,
             };
-            Ok::<_, CollectError>(bring_out(cx, &session, standby, counter)?)
+            Ok::<_, CollectError>(bring_out(cx, &session, standby, texts, counter)?)
         })?;
         match outcome {
             Ok(Seen { whole, commits }) => {
@@ -104,6 +105,7 @@ fn bring_out(
     cx: &SessionContext<'_>,
     session: &LockedSession,
     standby: StandbyExporter,
+    texts: BaseTexts<'_>,
     counter: &Counter,
 ) -> CollectResult<Seen> {
     let StandbyExporter {
@@ -116,7 +118,7 @@ fn bring_out(
         None => SyncState::read(session.dir())?,
     };
     let guard = cx.kill_on_cancel(lease.name());
-    let outcome = fetch_all(session, lease.name(), porter, known, counter, cx);
+    let outcome = fetch_all(session, lease.name(), porter, known, texts, counter, cx);
     drop(guard);
     cx.removals.remove(lease);
     if !matches!(outcome, Ok(Ok(_))) {
@@ -133,6 +135,7 @@ fn fetch_all(
     exporter: &ContainerName,
     porter: Process,
     known: SyncState,
+    texts: BaseTexts<'_>,
     counter: &Counter,
     cx: &SessionContext<'_>,
 ) -> CollectResult<Seen> {
@@ -159,7 +162,7 @@ fn fetch_all(
         Err(rejection) => return Ok(Err(rejection)),
     };
     known.write_volume(dir)?;
-    merge_base::keep_changed(cx.events, dir, record, &known);
+    merge_base::keep_changed(cx.events, dir, record, &known, texts);
     let whole = known.volume.is_seen_whole();
     let commits = unlanded::find(&known.baseline, &known.volume, &read_tips(dir), &quarantine);
     Ok(Ok(Seen { whole, commits }))

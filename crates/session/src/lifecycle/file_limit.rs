@@ -51,7 +51,7 @@ impl FileLimit {
     /// # Errors
     /// When one is too large, or a directory can't be read.
     pub fn check(self, source: Source<'_>) -> Result<(), SizeError> {
-        Ok(self.refuse(larger_than(self.0, source.workspace, source.selector)?)?)
+        Ok(self.refuse(larger_than(self.0, source.dir, source.selector)?)?)
     }
 
     /// Looks at what an update would send.

@@ -172,7 +172,7 @@ impl<'a> Inside<'a, '_> {
         let dir = setup.dir();
         let stat_cache = dir.file("stat-cache");
         let mut stat_file = File::create(&stat_cache).at(&stat_cache)?;
-        let mut stats = StatCacheWriter::new(spec.source.workspace, &mut stat_file);
+        let mut stats = StatCacheWriter::new(spec.source.dir, &mut stat_file);
         let ((sent, pending), network) = cx.phase("copy in", |counter| {
             self.with_gateway(&dir, |verified| {
                 let root = WORKSPACE.to_owned();
@@ -335,11 +335,8 @@ fn send(
         counter.add_bytes(progress.bytes - shown.bytes);
         shown = progress;
     };
-    let Source {
-        workspace,
-        selector,
-    } = source;
-    let packed = pack_and_record(workspace, selector, out, &mut tell, stats)?;
+    let Source { dir, selector } = source;
+    let packed = pack_and_record(dir, selector, out, &mut tell, stats)?;
     out.flush().map_err(PorterError::Stream)?;
     // The other side still writes.
     let baseline = packed.manifest.tree();

@@ -22,6 +22,15 @@ const ROOM_OF_CHANGES: u64 = 2 * ROOM;
 #[cfg(target_os = "linux")]
 const NICE: i32 = 19;
 
+/// Where the texts that a session started from are read.
+#[derive(Debug, Clone, Copy)]
+pub enum BaseTexts<'a> {
+    /// In the directory that was sent.
+    Sent(&'a WorkspaceDir),
+    /// In the workspace that the record names: the directory that was sent may be gone.
+    Recorded,
+}
+
 /// Keeps what was sent in, beside the command, until all of it is there or the command is
 /// over. Runs on a thread of its own.
 pub(crate) fn capture(
@@ -56,17 +65,24 @@ pub(crate) fn keep_changed(
     dir: &SessionDir,
     record: &Record,
     known: &SyncState,
+    texts: BaseTexts<'_>,
 ) {
     let changed = known.volume.replaced(&known.baseline);
     if changed.is_empty() {
         return;
     }
-    let kept = WorkspaceDir::open_ambient(&record.workspace).and_then(|workspace| {
-        match identity(workspace.identity()) == record.workspace_identity {
-            true => keep(dir, &workspace, &changed, ROOM_OF_CHANGES, &mut || true),
-            false => Ok(()),
+    let keep = |from: &WorkspaceDir| keep(dir, from, &changed, ROOM_OF_CHANGES, &mut || true);
+    let kept = match texts {
+        BaseTexts::Sent(sent) => keep(sent),
+        BaseTexts::Recorded => {
+            WorkspaceDir::open_ambient(&record.workspace).and_then(|workspace| {
+                match identity(workspace.identity()) == record.workspace_identity {
+                    true => keep(&workspace),
+                    false => Ok(()),
+                }
+            })
         }
-    });
+    };
     tell(events, kept.map_err(SyncStateError::from));
 }
 

@@ -48,6 +48,7 @@ use crate::context::SessionContext;
 use crate::lifecycle::background::Background;
 use crate::lifecycle::follow::{Ended, UserSide};
 use crate::lifecycle::latch::{CommandEnded, Latch};
+use crate::lifecycle::merge_base::BaseTexts;
 use crate::lifecycle::open::Opened;
 use crate::lifecycle::outcome::{RunError, RunOutcome};
 use crate::lifecycle::stop::Stopped;
@@ -86,7 +87,8 @@ pub fn run(
         if cx.cancel.level() == Some(CancelLevel::Insisted) {
             return Err(RunError::Insisted { id: id() });
         }
-        let collected = (stopped.collect(cx, exporter))
+        let texts = BaseTexts::Sent(spec.source.dir);
+        let collected = (stopped.collect(cx, exporter, texts))
             .map_err(|source| RunError::NotCollected { id: id(), source })?;
         Ok(RunOutcome { collected, update })
     });

@@ -13,6 +13,7 @@ use crate::context::SessionContext;
 use crate::engine::inventory::{Inventory, SweepError};
 use crate::engine::tags::KnownPrefixes;
 use crate::lifecycle::collect::{CollectError, Collected};
+use crate::lifecycle::merge_base::BaseTexts;
 use crate::lifecycle::stop::{StopError, Stopped};
 use crate::pool::{self, NextContainer, SECOND_LOOK};
 use crate::store::moment::Moment;
@@ -176,7 +177,7 @@ fn collect(
     session: LockedSession,
 ) -> Result<RecoverOutcome, ResumeError> {
     let stopped = Stopped::stop(cx, session, exporter)?;
-    Ok(match stopped.collect(cx, None)? {
+    Ok(match stopped.collect(cx, None, BaseTexts::Recorded)? {
         Collected::Ready(session) => RecoverOutcome::Collected(session),
         Collected::Rejected(session) => RecoverOutcome::Rejected(session),
     })

@@ -148,8 +148,8 @@ fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, UpdateError> {
         .and_then(|file| StatCache::read_from(&mut BufReader::new(file)).ok())
         .unwrap_or_default();
     let mut next = Vec::new();
-    let mut recorder = StatCacheWriter::new(source.workspace, &mut next);
-    let walked = walk_cached(source.workspace, source.selector, &cache, &mut recorder)?;
+    let mut recorder = StatCacheWriter::new(source.dir, &mut next);
+    let walked = walk_cached(source.dir, source.selector, &cache, &mut recorder)?;
     if let Ok(StatCacheOutcome::Written) = recorder.finish() {
         // One that a power cut takes is made again.
         let mut deferred = DeferredSync::default();
@@ -445,12 +445,9 @@ impl<'a> Update<'a> {
             self.counter.add_bytes(progress.bytes - shown.bytes);
             shown = progress;
         };
-        let Source {
-            workspace,
-            selector,
-        } = self.source;
+        let Source { dir, selector } = self.source;
         let order = &plan.request;
-        let packed = pack_subset(workspace, selector, order, out, &mut tell);
+        let packed = pack_subset(dir, selector, order, out, &mut tell);
         let sent = packed.map_err(|error| match error {
             PackError::Write(error) => PorterError::Stream(error).into(),
             other => UpdateError::from(other),

@@ -103,6 +103,7 @@ fn record() -> Record {
             git: GitSelection::None,
             exclude: Vec::new(),
             shared: None,
+            from: None,
         },
         bounds: Default::default(),
         egress: None,

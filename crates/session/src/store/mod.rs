@@ -10,6 +10,7 @@ mod dir;
 mod error;
 pub mod file;
 pub mod file_lock;
+pub mod from_branch;
 pub mod handed_out;
 pub mod history;
 mod locked;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::owner::ResourceOwner;
 use crate::network::Totals;
+use crate::store::from_branch::FromBranch;
 use crate::store::moment::Moment;
 pub use lazaret_gate::input::GateLimits;
 pub use lazaret_gate::subject::{CommandEnd, Outcome};
@@ -198,6 +199,9 @@ pub struct SelectionRecord {
     /// everything does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<Vec<String>>,
+    /// What the session is a clone of; `None` if the workspace's own files go in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<FromBranch>,
 }
 
 /// What of `.git` goes in.
@@ -332,6 +336,11 @@ impl Record {
         if keep == KeepVolume::Always {
             self.keep = keep;
         }
+    }
+
+    /// Returns what the session is a clone of; `None` if it copies the workspace's own files.
+    pub fn from_branch(&self) -> Option<&FromBranch> {
+        self.selection.as_ref()?.from.as_ref()
     }
 
     /// Returns what reports tell of the session.

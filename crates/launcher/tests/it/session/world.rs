@@ -495,14 +495,16 @@ impl World {
         let spec = RunSpec {
             id: self.id(),
             profile: "base".to_owned(),
+            workspace: &workspace,
             source: Source {
-                workspace: &workspace,
+                dir: &workspace,
                 selector: &selection.compile().unwrap(),
             },
             selection: SelectionRecord {
                 git: GitSelection::None,
                 exclude: Vec::new(),
                 shared: None,
+                from: None,
             },
             scope: self.bounds.clone(),
             command: CommandSpec {
