@@ -12,7 +12,7 @@ use lazaret_transfer::{GitMode, SelectionSpec, SkipReason, WorkspaceDir, pack};
 
 const STATUS: &[&str] = &["status", "--porcelain"];
 
-fn environment(world: &World, path: &str) -> Environment {
+pub(crate) fn environment(world: &World, path: &str) -> Environment {
     let streams = StreamKinds {
         stdin: StreamKind::Other,
         stdout: StreamKind::Other,
@@ -30,7 +30,7 @@ fn environment(world: &World, path: &str) -> Environment {
     Environment::new(variables, streams, None, 0, world.path(""))
 }
 
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 fn try_copy(
     world: &World,
@@ -77,7 +77,7 @@ fn copy(world: &World, workspace: &str, mode: GitMode) -> Copied {
     copied
 }
 
-fn disturb(world: &World, dir: &str) {
+pub(crate) fn disturb(world: &World, dir: &str) {
     world.write(&format!("{dir}/a"), "three\n");
     world.write(&format!("{dir}/staged"), "s\n");
     world.git(dir, &["add", "staged"]);
@@ -212,7 +212,7 @@ fn without_git_shallow_is_refused_and_tables_stay_out() {
 }
 
 /// A program that leaves a mark, and says that it did.
-fn canary(path: &Path, mark: &Path) {
+pub(crate) fn canary(path: &Path, mark: &Path) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(
         path,

@@ -8,6 +8,7 @@ mod engines;
 mod file_limit;
 mod gate;
 mod git;
+mod git_from;
 mod git_runs;
 mod help;
 mod manual;

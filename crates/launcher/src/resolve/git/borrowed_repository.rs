@@ -5,12 +5,17 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use lazaret_transfer::{RefStorage, Repository};
+use lazaret_transfer::{RefStorage, Repository, WorkspaceDir};
 use lazaret_tree::{AtPath as _, PathError, RelPath};
 
 use super::program::{Ended, Program};
 use crate::failure::{Failure, FailureKind};
 use lazaret_session::cancel::Cancel;
+
+/// The most bytes of `HEAD`: a ref or an id.
+const MOST_HEAD: u64 = 4096;
+/// The most bytes of `shallow`: over a million commits.
+const MOST_SHALLOW: u64 = 64 << 20;
 
 /// The repository, and the directory in which what is made for the copy lies.
 #[derive(Debug)]
@@ -57,7 +62,10 @@ impl<'a> BorrowedRepository<'a> {
             &dir.join("objects/info/alternates"),
             &[borrowed.as_os_str().as_encoded_bytes(), b"\n"].concat(),
         )?;
-        write(&dir.join("config"), config(repository).as_bytes())?;
+        write(
+            &dir.join("config"),
+            config(repository, repository.refs()).as_bytes(),
+        )?;
         objects(&repository.common().path().join("objects"), &borrowed)?;
         for entry in fs::read_dir(own.path()).at(own.path())?.flatten() {
             let name = entry.file_name();
@@ -65,7 +73,10 @@ impl<'a> BorrowedRepository<'a> {
                 link(&entry.path(), &dir.join(name))?;
             }
         }
-        borrower.head()?;
+        borrower.copy(own, "HEAD", MOST_HEAD)?;
+        if repository.common().path().join("shallow").exists() {
+            borrower.copy(repository.common(), "shallow", MOST_SHALLOW)?;
+        }
         borrower.side(match repository.refs() {
             RefStorage::Files => Side::Common,
             RefStorage::Tables => Side::Own,
@@ -107,17 +118,17 @@ impl<'a> BorrowedRepository<'a> {
         }
     }
 
-    fn head(&self) -> Result<(), Failure> {
+    /// Copies a small file of the repository, at most `most` bytes of it.
+    fn copy(&self, from: &WorkspaceDir, name: &str, most: u64) -> Result<(), Failure> {
         let broken = |error: PathError| {
-            Failure::new(FailureKind::Workspace, error).context("the repository's HEAD")
+            Failure::new(FailureKind::Workspace, error).context(format!("the repository's {name}"))
         };
-        let name = RelPath::new("HEAD").map_err(|error| {
-            Failure::new(FailureKind::Internal, error).context("the name of HEAD")
-        })?;
-        let mut head = self.repository.own().open_file(name).map_err(broken)?;
-        let path = self.dir.join("HEAD");
+        let path = RelPath::new(name)
+            .map_err(|error| Failure::new(FailureKind::Internal, error).context(name.to_owned()))?;
+        let mut file = from.open_file(path).map_err(broken)?;
+        let path = self.dir.join(name);
         let mut copy = fs::File::create(&path).at(&path)?;
-        io::copy(&mut io::Read::take(&mut head, 4096), &mut copy).at(&path)?;
+        io::copy(&mut io::Read::take(&mut file, most), &mut copy).at(&path)?;
         Ok(())
     }
 
@@ -150,13 +161,13 @@ impl<'a> BorrowedRepository<'a> {
     }
 }
 
-/// Nothing but the format.
-fn config(repository: &Repository) -> String {
+/// Returns a configuration with nothing but the format.
+pub(super) fn config(repository: &Repository, refs: RefStorage) -> String {
     let mut extensions = String::new();
     if repository.is_sha256() {
         extensions.push_str("\tobjectFormat = sha256\n");
     }
-    if repository.refs() == RefStorage::Tables {
+    if refs == RefStorage::Tables {
         extensions.push_str("\trefStorage = reftable\n");
     }
     let version = u8::from(!extensions.is_empty());

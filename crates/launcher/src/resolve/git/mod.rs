@@ -1,4 +1,5 @@
-//! What of a repository only git can make: a history of one commit, and refs out of tables.
+//! What of a repository only git can make: a history of one commit, refs out of tables, and a
+//! clean clone of a branch.
 //!
 //! Everything else is sent as it is, without git (`transfer::Repository`). Here the user's git
 //! runs on objects that an attacker may have written, and on nothing else of the repository. It
@@ -10,7 +11,10 @@
 //! at the speed of the disk, and users with repositories have it.
 
 mod borrowed_repository;
+mod branch;
+mod clean_clone;
 mod environment;
+mod pack;
 mod program;
 mod refs;
 mod shallow;
@@ -24,6 +28,7 @@ use lazaret_tree::{RelPathBuf, escape};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use borrowed_repository::BorrowedRepository;
+pub use clean_clone::{CleanClone, CloneRequest, History};
 pub use environment::variables;
 use lazaret_session::cancel::Cancel;
 use program::Program;

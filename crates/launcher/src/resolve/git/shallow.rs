@@ -5,6 +5,7 @@ use std::fs;
 use lazaret_tree::AtPath as _;
 
 use super::borrowed_repository::{BorrowedRepository, write};
+use super::pack::{self, PackContents};
 use crate::failure::Failure;
 
 /// Makes `HEAD`, its branch, `shallow`, and one pack of all that the commit and the index
@@ -46,33 +47,13 @@ pub(super) fn make(borrowed: &BorrowedRepository<'_>) -> Result<(), Failure> {
             format!("{commit} {branch}\n").as_bytes(),
         )?;
     }
-    let pack = made.join("objects/pack/pack");
-    let pack = pack.to_string_lossy();
-    // Deltas that the source has are used again, and none is looked for: the pack lives as
-    // long as a session, and time is what is short.
-    let packed = borrowed.git(
-        &[
-            "-c",
-            "pack.writeBitmaps=false",
-            "-c",
-            "pack.compression=1",
-            "pack-objects",
-            "--quiet",
-            "--revs",
-            "--indexed-objects",
-            "--window=0",
-            "--delta-base-offset",
-            &pack,
-        ],
-        &commit.map_or(String::new(), |commit| format!("{commit}\n")),
-    )?;
-    packed.text("pack HEAD and the index").map_err(|failure| {
+    let contents = PackContents::CommitAndIndex;
+    pack::write(borrowed, &made, contents, commit.as_deref()).map_err(|failure| {
         failure.hinted(
             "Objects may be missing, as in a partial clone; `workspace.git` can also be \"full\" \
              or \"none\".",
         )
-    })?;
-    Ok(())
+    })
 }
 
 /// Returns the commit that a ref names; `None` for a branch without any.
