@@ -40,7 +40,7 @@ const WORK: &str = r#"
     echo ---
 "#;
 
-fn profile(ctx: &Ctx, git: &str) {
+pub(super) fn profile(ctx: &Ctx, git: &str) {
     let text = format!("image = \"base\"\n[workspace]\ngit = \"{git}\"\n");
     ctx.profile(git, &text);
 }
@@ -83,7 +83,7 @@ fn disturbed() -> World {
     world
 }
 
-fn disturb(world: &World, dir: &str) {
+pub(super) fn disturb(world: &World, dir: &str) {
     world.write(&format!("{dir}/a"), "three\n");
     world.write(&format!("{dir}/staged"), "s\n");
     world.git(dir, &["add", "staged"]);

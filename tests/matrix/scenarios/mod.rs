@@ -17,6 +17,7 @@ mod fault;
 mod fault_daemon;
 mod gate;
 mod git;
+mod git_from;
 mod hostile;
 mod image;
 mod image_layers;
@@ -58,6 +59,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     round_trip_large::SCENARIOS,
     gate::SCENARIOS,
     git::SCENARIOS,
+    git_from::SCENARIOS,
     hostile::SCENARIOS,
     isolation::SCENARIOS,
     protect::SCENARIOS,

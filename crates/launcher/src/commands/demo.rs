@@ -12,6 +12,7 @@ use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::gate::RunEnd;
 use crate::profile::{ApplyMode, Profile};
 use crate::report::Report;
+use crate::resolve::copy_source::CopySource;
 use crate::resolve::run_spec::RunRequest;
 use crate::resolve::run_spec::gate_limits;
 use crate::resolve::scope;
@@ -46,7 +47,7 @@ const ACTS: [Act; 2] = [
 pub(crate) fn dry_run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
     let project = SampleProject::write(profile)?;
     super::dry_run::run(
-        &project.workspace,
+        &CopySource::of_files(&project.workspace),
         &project.selector,
         NetworkReach::of(profile, &WriteScope::default(), &app.env),
         FileLimit::of(gate_limits(profile)),
@@ -97,6 +98,7 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
             volume: KeepVolume::UntilSettled,
             bounds: WriteScope::default(),
             shared: None,
+            from: None,
             terminal: TerminalMode::None,
             profile: profile.clone(),
         };

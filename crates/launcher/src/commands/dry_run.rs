@@ -11,9 +11,11 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::resolve::copy_source::CopySource;
 use crate::resolve::git;
 use crate::ui::OutputFormat;
 use lazaret_session::lifecycle::file_limit::FileLimit;
+use lazaret_session::store::from_branch::FromBranch;
 use listing::{Group, Left, groups};
 use network_reach::NetworkReach;
 
@@ -28,6 +30,8 @@ struct Listing {
     entries: usize,
     bytes: u64,
     git: Option<Repository>,
+    /// What is cloned; `None` if the workspace's own files go in.
+    from: Option<FromBranch>,
     /// What stays out by reason, heaviest first.
     groups: Vec<Group>,
     /// What the command reaches.
@@ -45,14 +49,15 @@ struct Repository {
 type EstimatedSize = Result<u64, String>;
 
 pub(crate) fn run(
-    workspace: &WorkspaceDir,
+    copy: &CopySource<'_>,
     selector: &FileSelector,
     reach: NetworkReach,
     limit: FileLimit,
     app: &App,
 ) -> Result<ExitCode, Failure> {
-    let walked = walked(workspace, selector, app)?;
-    let git = repository(workspace, selector, &walked.tree, app)?;
+    let dir = copy.dir();
+    let walked = walked(dir, selector, app)?;
+    let git = repository(dir, selector, &walked.tree, app)?;
     let mut files: Vec<(String, u64)> = walked
         .tree
         .iter()
@@ -63,7 +68,7 @@ pub(crate) fn run(
         .collect();
     files.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let large = walked.tree.larger_than(limit.bytes());
-    let mut estimator = SizeEstimator::new(workspace, MOST_NAMES);
+    let mut estimator = SizeEstimator::new(dir, MOST_NAMES);
     let left = walked.skipped.iter().map(|skipped| Left {
         name: escape(&skipped.name),
         reason: skipped.reason,
@@ -75,10 +80,11 @@ pub(crate) fn run(
         groups: groups(left.collect()),
         files,
         git,
+        from: copy.from_branch().cloned(),
         reach,
     };
     match app.ui.format() {
-        OutputFormat::Json => app.ui.json(&document(workspace, &listing)),
+        OutputFormat::Json => app.ui.json(&document(copy.workspace(), &listing)),
         OutputFormat::Text => text::print(&listing, &app.ui),
     }
     // As the run would end.
@@ -167,6 +173,7 @@ fn document(workspace: &WorkspaceDir, listing: &Listing) -> Value {
     all.sort_by_key(|left| std::cmp::Reverse(left["bytes"].as_u64()));
     let mut document = json!({
         "workspace": workspace.path().to_string_lossy(),
+        "from": listing.from,
         "entries": listing.entries,
         "bytes": listing.bytes,
         "files": listing.files.iter().map(file).collect::<Vec<_>>(),

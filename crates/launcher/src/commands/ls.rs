@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, recover_hint};
 use crate::ui::{OutputFormat, TextTone, elapsed};
+use lazaret_session::store::from_branch::FromBranch;
 use lazaret_session::store::record::{KeepVolume, Record};
 use lazaret_session::store::status::Status;
 use lazaret_session::store::unlanded::Unlanded;
@@ -33,6 +34,8 @@ struct Row {
     profile: String,
     workspace: String,
     created: u64,
+    /// What it is a clone of; null if it copies the workspace's own files.
+    from: Option<FromBranch>,
     /// The volume that outlives the gate; null where none does.
     volume: Option<String>,
     /// What was committed inside and is not in the workspace's repository.
@@ -66,6 +69,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             profile: record.profile.clone(),
             workspace: record.workspace.to_string_lossy().into_owned(),
             created: record.created,
+            from: record.from_branch().cloned(),
             volume: is_kept(&record).then(|| record.volume().to_string()),
             commits: record.commits,
         });

@@ -12,10 +12,11 @@ use super::dry_run::network_reach::NetworkReach;
 use crate::app::App;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::profile::units::Span;
 use crate::profile::{self, ApplyMode, Origin, Profile, Publish, WORKSPACE_FILE, pass};
-use crate::resolve::git;
+use crate::resolve::copy_source::{CopyRequest, CopySource};
+use crate::resolve::git::{self, History};
 use crate::resolve::run_spec::RunRequest;
 use crate::resolve::run_spec::gate_limits;
 use crate::resolve::scope::WorkspaceScope;
@@ -23,7 +24,6 @@ use crate::resolve::workspace;
 use crate::session_access::reopen;
 use crate::ui::OutputFormat;
 use lazaret_session::lifecycle::file_limit::FileLimit;
-use lazaret_session::spec::Source;
 use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::Store;
 use lazaret_session::store::record::{KeepVolume, WriteScope};
@@ -44,6 +44,10 @@ pub struct Args {
     /// from the workspace's name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<SessionId>,
+    /// Clone this branch, tag or commit instead of copying the workspace's files: nothing
+    /// uncommitted goes in
+    #[arg(long, value_name = "BRANCH")]
+    pub from: Option<String>,
     /// What to do with changes [default: the profile's, else ask]
     #[arg(long, value_name = "MODE")]
     pub apply: Option<ApplyMode>,
@@ -151,25 +155,38 @@ fn dry_run(
 ) -> Result<ExitCode, Failure> {
     let workspace = &scope.root;
     let limit = FileLimit::of(gate_limits(&scope.profile));
-    let reach = || NetworkReach::of(&scope.profile, &scope.bounds, &app.env);
     let store = Store::open_if_there(&app.env.state_dir()?)?;
-    let (Some(store), Some(id)) = (store, &args.name) else {
-        return super::dry_run::run(workspace, selector, reach(), limit, app);
+    let named = store.as_ref().zip(args.name.as_ref());
+    let session = match named {
+        Some((store, id)) => reopen::take(store, id, workspace)?,
+        None => None,
     };
-    let again = match reopen::take(&store, id, workspace)? {
-        Some(session) => session.dir().file("volume").exists(),
-        None => false,
+    let has_volume =
+        (session.as_ref()).is_some_and(|session| session.dir().file("volume").exists());
+    let id = match &args.name {
+        Some(id) => id.clone(),
+        None => "new".parse().or_fail(FailureKind::Internal, "a name")?,
     };
-    match again {
-        true => {
-            let made = git::make(workspace, selector, &app.env, &app.cancel)?;
-            let source = Source {
-                dir: workspace,
-                selector: &made.selector,
-            };
-            super::sync::dry_run(&store, id, source, app)
+    let copy = CopyRequest {
+        from: args.from.as_deref(),
+        session: &id,
+        record: session.as_ref().map(|session| session.record()),
+        history: match has_volume {
+            true => History::of(selector.git()),
+            // The repository is weighed in each mode.
+            false => History::Whole,
+        },
+    };
+    let copy = CopySource::choose(workspace, copy, app)?;
+    match named.filter(|_| has_volume) {
+        Some((store, id)) => {
+            let made = git::make(copy.dir(), selector, &app.env, &app.cancel)?;
+            super::sync::dry_run(store, id, &copy, &made.selector, app)
         }
-        false => super::dry_run::run(workspace, selector, reach(), limit, app),
+        None => {
+            let reach = NetworkReach::of(&scope.profile, &scope.bounds, &app.env);
+            super::dry_run::run(&copy, selector, reach, limit, app)
+        }
     }
 }
 
@@ -178,6 +195,7 @@ fn is_demo(profile: &Profile, args: &Args) -> bool {
     profile.origin == Origin::BuiltIn
         && profile.name == "demo"
         && args.workspace.is_none()
+        && args.from.is_none()
         && args.command.is_empty()
 }
 
@@ -229,6 +247,7 @@ fn job(
         },
         bounds,
         shared,
+        from: args.from,
         terminal,
         profile,
     })

@@ -99,6 +99,9 @@ fn render(record: &Record, status: Status) -> String {
         ("engine", escaped(&record.engine)),
         ("state", status.state.as_str().to_owned()),
     ];
+    if let Some(from) = record.from_branch() {
+        rows.push(("from", from.to_string()));
+    }
     if let Some(end) = record.end {
         let took = elapsed(std::time::Duration::from_millis(end.duration_ms));
         let mut words = format!("exit {} after {took}", end.exit_code);

@@ -14,7 +14,9 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::image;
 use crate::report::{Live, SyncConflictReport, SyncReport};
-use crate::resolve::{git, scope, workspace};
+use crate::resolve::copy_source::{CopyRequest, CopySource};
+use crate::resolve::git::{self, History};
+use crate::resolve::{scope, workspace};
 use crate::session_access::running::{Running, live};
 use crate::session_access::{reopen, session_context, waiting};
 use crate::ui::session_events::{describe, report_update};
@@ -33,6 +35,7 @@ use lazaret_session::live::pause::PreparedPause;
 use lazaret_session::live::pause_lock::PauseLock;
 use lazaret_session::settle::workspace_lock::lock_whole_workspace;
 use lazaret_session::spec::Source;
+use lazaret_session::store::from_branch::FromBranch;
 use lazaret_session::store::record::{GitSelection, OutsideFolder, Phase, Record};
 use lazaret_session::store::{SessionDir, Store};
 
@@ -69,6 +72,8 @@ struct Done<'a> {
 #[derive(Debug, Serialize)]
 struct Planned<'a> {
     session: &'a str,
+    /// What would be cloned; null if the workspace's own files are read.
+    from: Option<&'a FromBranch>,
     /// Paths that would be sent, escaped.
     sent: Vec<String>,
     bytes: u64,
@@ -85,13 +90,20 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let workspace = workspace::open(&record.workspace, &app.env)?;
     fits(&record, &workspace)?;
     let selector = selector(&record)?;
-    let made = git::make(&workspace, &selector, &app.env, &app.cancel)?;
+    let copy = CopyRequest {
+        from: None,
+        session: id,
+        record: Some(&record),
+        history: History::of(selector.git()),
+    };
+    let copy = CopySource::choose(&workspace, copy, app)?;
+    let made = git::make(copy.dir(), &selector, &app.env, &app.cancel)?;
     let source = Source {
-        dir: &workspace,
+        dir: copy.dir(),
         selector: &made.selector,
     };
     if args.dry_run {
-        return dry_run(&store, id, source, app);
+        return dry_run(&store, id, &copy, source.selector, app);
     }
     // What goes in is a whole tree, not one that is half changed.
     drop(lock_whole_workspace(
@@ -131,7 +143,8 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
 pub(crate) fn dry_run(
     store: &Store,
     id: &SessionId,
-    source: Source<'_>,
+    copy: &CopySource<'_>,
+    selector: &FileSelector,
     app: &App,
 ) -> Result<ExitCode, Failure> {
     let dir = store.find(id)?;
@@ -144,6 +157,10 @@ pub(crate) fn dry_run(
     if !is_whole {
         return Err(waiting::not_waiting(&record));
     }
+    let source = Source {
+        dir: copy.dir(),
+        selector,
+    };
     let plan = plan(&dir, source, UpdateOptions::of(&record).agent_changes)?;
     let limit = FileLimit::of(record.gate);
     let ui = &app.ui;
@@ -155,6 +172,7 @@ pub(crate) fn dry_run(
     if ui.format() == OutputFormat::Json {
         ui.json(&Planned {
             session: id.as_str(),
+            from: copy.from_branch(),
             sent: plan
                 .request
                 .send

@@ -1,6 +1,7 @@
 //! What a run is made of, found out from the command line, the profile, the project and the
 //! user's surroundings.
 
+pub mod copy_source;
 pub mod credentials;
 pub mod git;
 pub mod network;

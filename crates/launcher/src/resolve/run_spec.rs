@@ -19,8 +19,9 @@ use crate::gate::{GateOptions, RunEnd, gate_and_ahead};
 use crate::image;
 use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
 use crate::report::SyncReport;
+use crate::resolve::copy_source::{CopyRequest, CopySource};
 use crate::resolve::credentials;
-use crate::resolve::git;
+use crate::resolve::git::{self, History};
 use crate::resolve::network::{self, Network};
 use crate::session_access::{reopen, session_context};
 use crate::ui::terminal::{self, Destination, TerminalIo};
@@ -35,6 +36,7 @@ use lazaret_session::lifecycle::update::Prefetch;
 use lazaret_session::network::{PortBinding, PortSpec, bind};
 use lazaret_session::settle::workspace_lock::lock_whole_workspace;
 use lazaret_session::spec::{CommandLimits, CommandSpec, RunSpec, Source, TerminalMode};
+use lazaret_session::store::from_branch::FromBranch;
 use lazaret_session::store::record::{
     GateLimits, GitSelection, KeepVolume, SelectionRecord, WriteScope,
 };
@@ -66,6 +68,9 @@ pub struct RunRequest {
     pub bounds: WriteScope,
     /// What of the project goes in beside the folder; `None` where everything does.
     pub shared: Option<Vec<String>>,
+    /// The branch, tag or commit that is cloned; `None` to copy the workspace's files, or to stay
+    /// on what the session is a clone of.
+    pub from: Option<String>,
     /// Whether the command has the user's terminal.
     pub terminal: TerminalMode,
 }
@@ -75,10 +80,13 @@ pub struct RunRequest {
 struct Project<'a> {
     store: Store,
     workspace: &'a WorkspaceDir,
+    id: SessionId,
     /// The session, where it was there before.
     again: Option<LockedSession>,
     /// What goes in.
     source: Source<'a>,
+    /// What that is a clone of.
+    from: Option<FromBranch>,
     lent: Arc<[CredentialFile]>,
     network: Option<Network>,
     ports: Vec<PortBinding>,
@@ -117,16 +125,29 @@ impl RunRequest {
             Some(id) => reopen::take(&store, id, workspace)?,
             None => None,
         };
-        let made = git::make(workspace, selector, &app.env, &app.cancel)?;
+        let id = match &self.id {
+            Some(id) => id.clone(),
+            None => store.fresh_id(workspace.path())?,
+        };
+        let copy = CopyRequest {
+            from: self.from.as_deref(),
+            session: &id,
+            record: again.as_ref().map(|session| session.record()),
+            history: History::of(selector.git()),
+        };
+        let copy = CopySource::choose(workspace, copy, app)?;
+        let made = git::make(copy.dir(), selector, &app.env, &app.cancel)?;
         let source = Source {
-            dir: workspace,
+            dir: copy.dir(),
             selector: &made.selector,
         };
         let project = Project {
             store,
             workspace,
+            id,
             again,
             source,
+            from: copy.from_branch().cloned(),
             lent: lent.into(),
             network,
             ports,
@@ -157,8 +178,10 @@ impl RunRequest {
         let Project {
             store,
             workspace,
+            id,
             again,
             source,
+            from,
             lent,
             network,
             ports,
@@ -199,10 +222,6 @@ impl RunRequest {
         }
         // What the user says goes first.
         env.extend(self.env);
-        let id = match self.id {
-            Some(id) => id,
-            None => store.fresh_id(workspace.path())?,
-        };
         let (in_use, warnings) = credentials::claim(&lent, &id)?;
         for warning in warnings {
             app.ui.warn(&warning);
@@ -225,7 +244,7 @@ impl RunRequest {
         };
         let spec = RunSpec {
             id,
-            selection: picked(&self.profile, self.shared),
+            selection: picked(&self.profile, self.shared, from),
             profile: self.profile.name.clone(),
             workspace,
             source,
@@ -273,7 +292,11 @@ fn terminal_variables(env: &Environment) -> BTreeMap<EnvName, String> {
         .collect()
 }
 
-fn picked(profile: &Profile, shared: Option<Vec<String>>) -> SelectionRecord {
+fn picked(
+    profile: &Profile,
+    shared: Option<Vec<String>>,
+    from: Option<FromBranch>,
+) -> SelectionRecord {
     SelectionRecord {
         git: match profile.workspace.git {
             GitChoice::None => GitSelection::None,
@@ -282,7 +305,7 @@ fn picked(profile: &Profile, shared: Option<Vec<String>>) -> SelectionRecord {
         },
         exclude: profile.workspace.exclude.clone(),
         shared,
-        from: None,
+        from,
     }
 }
 

@@ -10,6 +10,7 @@ use lazaret_tests::git_world::{Copied, World, call};
 use lazaret_transfer::{GitMode, SelectionSpec, WorkspaceDir, pack};
 
 use crate::git::{PATH, canary, disturb, environment};
+use crate::support::TestEnvironment;
 
 const REFS: &[&str] = &["for-each-ref", "--format=%(refname)"];
 const STATUS: &[&str] = &["status", "--porcelain"];
@@ -317,4 +318,35 @@ fn two_clones_of_one_commit_are_the_same() {
     for pack in packs.flatten() {
         same(&format!(".git/objects/pack/{}", pack.file_name().display()));
     }
+}
+
+#[test]
+fn a_dry_run_lists_the_clone_and_says_of_what() {
+    let world = World::new();
+    disturb(&world, "main");
+    let dir = world.path("main").display().to_string();
+    let env = TestEnvironment::new().variable("PATH", PATH);
+    let line = format!("run base -w {dir} --from side --dry-run");
+    let listed = env.run(&format!("{line} --json")).json();
+    assert_eq!(listed["workspace"], dir);
+    assert_eq!(listed["from"]["branch"], "side");
+    let commit = world.git("main", &["rev-parse", "side"]);
+    assert_eq!(listed["from"]["commit"], commit.trim());
+    let files = listed["files"].as_array().unwrap().iter();
+    let mut files: Vec<&str> = files
+        .filter_map(|file| file["path"].as_str())
+        .filter(|path| !path.starts_with(".git/"))
+        .collect();
+    files.sort_unstable();
+    assert_eq!(files, ["a", "b"]);
+    let text = env.run(&line);
+    let words = format!("a clone of side at {}\n", &commit[..12]);
+    assert!(text.stdout.starts_with(&words), "{}", text.stdout);
+    let refused = env.run(&format!("run base -w {dir} --from nope --dry-run"));
+    assert_eq!(refused.code, 1);
+    assert!(
+        refused.stderr.contains("git branch --all"),
+        "{}",
+        refused.stderr
+    );
 }

@@ -84,6 +84,8 @@ fn run_help_shows_what_can_be_typed() {
       -w, --workspace <DIR>             Workspace [default: the current directory]
           --name <NAME>                 Name of the session; an existing one continues, with what you
                                         changed since [default: made from the workspace's name]
+          --from <BRANCH>               Clone this branch, tag or commit instead of copying the
+                                        workspace's files: nothing uncommitted goes in
           --apply <MODE>                What to do with changes [default: the profile's, else ask]
                                         [possible values: never, ask, auto]
           --timeout <TIME>              Time limit of the command, such as 90s, 5m, 2h [default: the

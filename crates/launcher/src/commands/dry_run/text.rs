@@ -34,12 +34,15 @@ fn lines(listing: &Listing, width: usize) -> Vec<Line> {
     let row =
         |size: String, name: &str| Line::Plain(format!("  {size:>11}  {}", elide(name, room)));
     let files = listing.files.len();
-    let mut lines = vec![Line::Heading(format!(
+    let from = listing.from.as_ref();
+    let clone = from.map(|from| Line::Heading(format!("a clone of {from}")));
+    let mut lines = Vec::from_iter(clone);
+    lines.push(Line::Heading(format!(
         "goes in: {} files, {} entries, {}",
         count(files as u64),
         count(listing.entries as u64),
         bytes(listing.bytes)
-    ))];
+    )));
     for (path, size) in listing.files.iter().take(MOST_FILES) {
         lines.push(row(bytes(*size), &escape(path.as_bytes())));
     }
@@ -182,6 +185,7 @@ mod tests {
             files: [(long.clone(), 1 << 30)].into_iter().chain(files).collect(),
             entries: 1030,
             bytes: (1 << 30) + 253,
+            from: None,
             git: Some(Repository {
                 chosen: GitMode::Full,
                 full: Ok(5 << 20),
