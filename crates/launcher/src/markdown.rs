@@ -45,13 +45,17 @@ fn is_global(argument: &Arg) -> bool {
 }
 
 fn verb_section(verb: &Command, page: &mut String) {
-    let name = verb.get_bin_name().unwrap_or(verb.get_name());
-    if verb.has_subcommands() {
-        for verb in visible(verb) {
-            verb_section(verb, page);
-        }
-        return;
+    if !verb.is_subcommand_required_set() {
+        own_section(verb, page);
     }
+    for verb in visible(verb) {
+        verb_section(verb, page);
+    }
+}
+
+/// Describes what a verb does without a verb below it.
+fn own_section(verb: &Command, page: &mut String) {
+    let name = verb.get_bin_name().unwrap_or(verb.get_name());
     page.push_str(&format!("\n## `{name}`\n\n"));
     if let Some(about) = verb.get_long_about().or(verb.get_about()) {
         page.push_str(&format!("{about}\n\n"));
