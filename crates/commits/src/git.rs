@@ -17,8 +17,7 @@ use crate::limits::ProcessLimits;
 
 /// How often a wish for an end is looked for while git runs.
 const TICK: Duration = Duration::from_millis(50);
-/// What comes before every command: programs that git would run by itself are none, and windows
-/// into packs fit the address space of [`ProcessLimits::HOSTILE`].
+/// What comes before every command: programs that git would run by itself are none.
 const NEUTRAL: &[&str] = &[
     "--no-replace-objects",
     "--no-pager",
@@ -29,6 +28,15 @@ const NEUTRAL: &[&str] = &[
     "-c",
     "core.untrackedCache=false",
     "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+];
+
+/// What comes before a command that is bounded: windows into packs, and what is held of large
+/// files, fit the address space of [`ProcessLimits::HOSTILE`].
+const BOUNDED: &[&str] = &[
+    "-c",
     "core.bigFileThreshold=16m",
     "-c",
     "core.packedGitWindowSize=16m",
@@ -36,10 +44,6 @@ const NEUTRAL: &[&str] = &[
     "core.packedGitLimit=128m",
     "-c",
     "pack.threads=1",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "maintenance.auto=false",
 ];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
@@ -158,6 +162,8 @@ impl GitCall {
     /// Bounds what the process may take.
     pub fn limits(mut self, limits: ProcessLimits) -> Self {
         self.limits = Some(limits);
+        let words = BOUNDED.iter().map(OsString::from);
+        self.arguments.splice(0..0, words);
         self
     }
 

@@ -125,7 +125,7 @@ fn link(dir: &Path, repository: &Repository) -> Result<(), PathError> {
         }
     }
     copy_shallow(repository, dir)?;
-    let config = bare_config(repository.is_sha256(), repository.refs());
+    let config = bare_config(repository, repository.refs());
     for (name, text) in [("config", &*config), ("HEAD", head)] {
         let path = dir.join(name);
         fs::write(&path, text).at(&path)?;

@@ -24,8 +24,8 @@ pub enum QuarantineError {
     /// The disk failed.
     #[error(transparent)]
     Io(#[from] PathError),
-    /// The source of the pack failed.
-    #[error("the pack can't be read")]
+    /// The source of the pack, or the disk that it goes to, failed.
+    #[error("the pack can't be taken in")]
     Source(#[source] io::Error),
     /// Git failed, or refuses the pack.
     #[error(transparent)]
@@ -77,7 +77,7 @@ impl Quarantine {
         let alternates = [quarantine.borrowed.as_os_str().as_encoded_bytes(), b"\n"].concat();
         quarantine.write("objects/info/alternates", &alternates)?;
         quarantine.write("HEAD", b"ref: refs/heads/none\n")?;
-        let config = bare_config(repository.is_sha256(), RefStorage::Files);
+        let config = bare_config(repository, RefStorage::Files);
         // What is landed is asked for by its id.
         let config = format!("{config}[uploadpack]\n\tallowAnySHA1InWant = true\n");
         quarantine.write("config", config.as_bytes())?;
@@ -242,10 +242,11 @@ fn rewind(file: &mut File) -> Result<(), QuarantineError> {
     file.rewind().map_err(QuarantineError::Source)
 }
 
-/// Returns the configuration of a bare repository: its formats, and nothing else.
-pub(crate) fn bare_config(is_sha256: bool, refs: RefStorage) -> String {
+/// Returns the configuration of a bare repository for the objects of another: its formats, and
+/// nothing else.
+pub fn bare_config(like: &Repository, refs: RefStorage) -> String {
     let mut extensions = String::new();
-    if is_sha256 {
+    if like.is_sha256() {
         extensions.push_str("\tobjectFormat = sha256\n");
     }
     if refs == RefStorage::Tables {

@@ -345,7 +345,8 @@ fn landed(ctx: &Ctx) -> Result<(), String> {
     let world = World::new();
     profile(ctx, "full");
     let dir = world.path("main").display().to_string();
-    let script = "set -eu; git checkout -q -b fix; echo one > new; git add new; git commit -qm one; \
+    let script = "set -eu; git checkout -q -b fix; echo x > gone; git add gone; git commit -qm x; \
+        git rm -q gone; echo one > new; git add new; git commit -qm one; \
         echo two >> new; git commit -qam two; git tag -a -m note v9; \
         echo three >> new; git stash -q; git commit -q --allow-empty -m lost; \
         git reset -q --hard HEAD~1; git checkout -q --detach; \
@@ -356,7 +357,11 @@ fn landed(ctx: &Ctx) -> Result<(), String> {
         script,
     )?;
     let before = surface(&world);
-    ctx.ok("commits s")?
+    let shown = ctx.ok("commits s")?;
+    expect("what a commit deletes is not lost", || {
+        !shown.stdout.contains("uncommitted")
+    })?;
+    shown
         .expect_text("branch fix -> lazaret/s/fix")?
         .expect_text("stash stash-0 -> lazaret/s/stash-0")?
         .expect_text("tag v9 -> lazaret/s/v9")?;

@@ -7,6 +7,7 @@ use lazaret_commits::refusal::Refusal;
 use lazaret_runtime::SessionId;
 use lazaret_transfer::Repository;
 use lazaret_tree::{RelPath, RelPathBuf};
+use lazaret_validator::Policy;
 
 use super::tips::{Lost, Pending, Tip};
 use crate::app::App;
@@ -109,8 +110,13 @@ pub(crate) fn open(
         Ok::<_, Failure>(fetch(&cx, &session, request)?)
     })?;
     let (baseline, _) = read_collection(session.dir())?;
+    let policy = policy_of(record, &app.env, session.dir(), &baseline)?;
     let rules = Rules {
-        policy: policy_of(record, &app.env, session.dir(), &baseline)?,
+        // What a commit deletes is in its parent.
+        policy: Policy {
+            index: None,
+            ..policy
+        },
         allow: request.allow,
     };
     let is_cancelled = || app.cancel.check().is_err();

@@ -6,10 +6,10 @@ use lazaret_commits::ObjectId;
 use lazaret_commits::land::{LandError, Landed, LandedHow, Landing, Wanted};
 use lazaret_runtime::SessionId;
 use lazaret_tree::{Change, Severity, escape};
-use serde::Serialize;
 
 use crate::app::App;
 use crate::commands::diff;
+use crate::commits::land_report::{LandReport, LandedReport, LeftReport};
 use crate::commits::open::{OpenCommits, OpenRequest, OpenTip, TipState, open};
 use crate::commits::report::RefusalReport;
 use crate::commits::text::{findings, listing};
@@ -22,7 +22,7 @@ use crate::session_access::session_context;
 use crate::ui::{Answer, Choice, OutputFormat, Question};
 use lazaret_gate::choices::Choices;
 use lazaret_gate::proposal::ItemState;
-use lazaret_gate::unlanded::{Unlanded, UnlandedKind};
+use lazaret_gate::unlanded::UnlandedKind;
 use lazaret_session::commits::landed::note_landed;
 use lazaret_session::settle::VolumeDisposal;
 use lazaret_session::store::history::applies;
@@ -52,38 +52,6 @@ pub(super) struct Args {
     /// Land without asking; what is blocked stays
     #[arg(long)]
     yes: bool,
-}
-
-/// What `commits land --json` prints.
-#[derive(Debug, Serialize)]
-struct LandReport {
-    session: String,
-    landed: Vec<LandedReport>,
-    left: Vec<LeftReport>,
-    /// What waits in the copy still.
-    commits: Unlanded,
-    /// How the session ended; null while something waits.
-    outcome: Option<Outcome>,
-}
-
-#[derive(Debug, Serialize)]
-struct LandedReport {
-    /// What it is called inside, escaped.
-    name: String,
-    /// The full name of the ref.
-    reference: String,
-    id: String,
-    /// `new`, `already`, `forwarded` or `replaced`.
-    how: &'static str,
-    /// Where what it replaced is kept; null where it replaced nothing.
-    aside: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct LeftReport {
-    name: String,
-    #[serde(flatten)]
-    why: RefusalReport,
 }
 
 const CHOICES: [Choice; 2] = [
@@ -127,7 +95,7 @@ pub(super) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             session: args.session.to_string(),
             landed: landed
                 .iter()
-                .map(|(name, landed)| landed_report(name, landed))
+                .map(|(name, landed)| LandedReport::of(name, landed))
                 .collect(),
             left,
             commits: commits.clone(),
@@ -404,20 +372,4 @@ fn settle(
         .map_or(VolumeDisposal::Keep, VolumeDisposal::Remove);
     finish(session, outcome, volume, &app.ui)?;
     Ok(Some(outcome))
-}
-
-fn landed_report(name: &str, landed: &Landed) -> LandedReport {
-    let (how, aside) = match &landed.how {
-        LandedHow::New => ("new", None),
-        LandedHow::Already => ("already", None),
-        LandedHow::Forwarded => ("forwarded", None),
-        LandedHow::Replaced(aside) => ("replaced", Some(aside.as_str().to_owned())),
-    };
-    LandedReport {
-        name: name.to_owned(),
-        reference: landed.name.as_str().to_owned(),
-        id: landed.id.to_string(),
-        how,
-        aside,
-    }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use lazaret_commits::quarantine::bare_config;
 use lazaret_transfer::{RefStorage, Repository, WorkspaceDir};
 use lazaret_tree::{AtPath as _, PathError, RelPath};
 
@@ -64,7 +65,7 @@ impl<'a> BorrowedRepository<'a> {
         )?;
         write(
             &dir.join("config"),
-            config(repository, repository.refs()).as_bytes(),
+            bare_config(repository, repository.refs()).as_bytes(),
         )?;
         objects(&repository.common().path().join("objects"), &borrowed)?;
         for entry in fs::read_dir(own.path()).at(own.path())?.flatten() {
@@ -97,8 +98,10 @@ impl<'a> BorrowedRepository<'a> {
     /// Runs git in it.
     pub(super) fn git(&self, arguments: &[&str], stdin: &str) -> Result<Ended, Failure> {
         let index = self.index.as_deref();
-        self.program
-            .run(&self.dir, index, arguments, stdin, self.cancel)
+        let ended = self
+            .program
+            .run(&self.dir, index, arguments, stdin, self.cancel)?;
+        Ok(ended)
     }
 
     /// Returns the branch that `HEAD` names, unless it is detached.
@@ -106,7 +109,7 @@ impl<'a> BorrowedRepository<'a> {
         let asked = self.git(&["symbolic-ref", "--quiet", "HEAD"], "")?;
         match asked.code {
             Some(1) => Ok(None),
-            _ => asked.text("read HEAD").map(Some),
+            _ => Ok(Some(asked.text("read HEAD")?)),
         }
     }
 
@@ -159,21 +162,6 @@ impl<'a> BorrowedRepository<'a> {
         }
         Ok(())
     }
-}
-
-/// Returns a configuration with nothing but the format.
-pub(super) fn config(repository: &Repository, refs: RefStorage) -> String {
-    let mut extensions = String::new();
-    if repository.is_sha256() {
-        extensions.push_str("\tobjectFormat = sha256\n");
-    }
-    if refs == RefStorage::Tables {
-        extensions.push_str("\trefStorage = reftable\n");
-    }
-    let version = u8::from(!extensions.is_empty());
-    format!(
-        "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n[extensions]\n{extensions}"
-    )
 }
 
 /// Links packs and directories of loose objects, less what is a link itself: that could lead

@@ -77,7 +77,7 @@ fn commit(borrowed: &BorrowedRepository<'_>, name: &str) -> Result<Option<String
     ];
     let found = borrowed.git(&arguments, "")?;
     match found.code {
-        Some(0) => found.text("read a commit").map(Some),
+        Some(0) => Ok(Some(found.text("read a commit")?)),
         _ => Ok(None),
     }
 }

@@ -10,11 +10,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use lazaret_commits::quarantine::bare_config;
 use lazaret_runtime::SessionId;
 use lazaret_transfer::{GitMode, RefStorage, Repository, WorkspaceDir};
 use lazaret_tree::AtPath as _;
 
-use super::borrowed_repository::{BorrowedRepository, config, write};
+use super::borrowed_repository::{BorrowedRepository, write};
 use super::branch;
 use super::pack::{self, PackContents};
 use super::program::Program;
@@ -103,7 +104,7 @@ impl CleanClone {
             )
         })?;
         refs(&from, request.session, &git)?;
-        let config = config(&repository, RefStorage::Files);
+        let config = bare_config(&repository, RefStorage::Files);
         write(&git.join("config"), config.as_bytes())?;
         check_out(&program, &git, &from, cancel)?;
         Ok(Self {
@@ -199,9 +200,9 @@ fn check_out(
     cancel: &Cancel,
 ) -> Result<(), Failure> {
     let files = git.parent().unwrap_or(git).to_string_lossy();
-    let run = |arguments: &[&str], doing: &str| {
+    let run = |arguments: &[&str], doing: &'static str| {
         let ended = program.run(git, None, arguments, "", cancel)?;
-        ended.text(doing).map(drop)
+        ended.text(doing)
     };
     run(&["read-tree", &from.commit], "read the commit's tree")?;
     run(
@@ -220,5 +221,6 @@ fn check_out(
             "--quiet",
         ],
         "write the commit's files",
-    )
+    )?;
+    Ok(())
 }

@@ -56,5 +56,6 @@ pub(super) fn write(
     arguments.push(&pack);
     let tip = commit.map_or(String::new(), |commit| format!("{commit}\n"));
     let packed = borrowed.git(&arguments, &tip)?;
-    packed.text(contents.words()).map(drop)
+    packed.text(contents.words())?;
+    Ok(())
 }

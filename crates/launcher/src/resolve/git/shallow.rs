@@ -65,7 +65,7 @@ fn commit(borrowed: &BorrowedRepository<'_>, name: &str) -> Result<Option<String
     }
     let peeled = format!("{name}^{{commit}}");
     let found = borrowed.git(&["rev-parse", "--verify", "--end-of-options", &peeled], "")?;
-    found.text("read the commit of HEAD").map(Some)
+    Ok(Some(found.text("read the commit of HEAD")?))
 }
 
 fn no_head() -> Failure {
