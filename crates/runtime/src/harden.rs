@@ -28,6 +28,9 @@ pub const AGENT_HOME: &str = "/home/agent";
 /// more than the hard limit fails the start.
 const NOFILE_FALLBACK: u64 = 16_384;
 
+/// The least limit on processes of a user where their number is shared with the host's.
+const SHARED_NPROC: u64 = 1 << 15;
+
 /// Bytes of the tmpfs on `/run`: sockets and pid files.
 const RUN_SIZE: u64 = 16 << 20;
 
@@ -388,10 +391,11 @@ fn ulimits(spec: &ContainerSpec, engine: &EngineInfo) -> Vec<Ulimit> {
     let limits = &spec.limits;
     // The kernel counts processes per user and user namespace (since 5.14). Without one
     // the count is shared with every other session and with the host's own uid 1000, so
-    // there the pids cgroup is the limit, and this one is a wide second fence.
+    // there the pids cgroup is the limit, and this one is a wide second fence: the user of a
+    // desktop, who often has uid 1000, has thousands of threads.
     let nproc = match engine.user_namespace {
         UserNamespace::Mapped => u64::from(limits.pids),
-        UserNamespace::Host => u64::from(limits.pids).saturating_mul(8),
+        UserNamespace::Host => u64::from(limits.pids).saturating_mul(8).max(SHARED_NPROC),
     };
     let nofile = limits
         .nofile

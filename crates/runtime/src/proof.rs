@@ -476,7 +476,7 @@ mod tests {
         ulimit=core=0
         ulimit=fsize=1073741824
         ulimit=nofile=20000
-        ulimit=nproc=800
+        ulimit=nproc=32768
         foreign-ns=cgroup:4026531835
         foreign-ns=ipc:4026531839
         foreign-ns=pid:4026531836

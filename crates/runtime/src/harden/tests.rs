@@ -129,7 +129,7 @@ fn con_17_no_limit_is_above_the_engines_own() {
     let mut docker = engine(EngineKind::Docker);
     assert_eq!(
         ulimits(&docker),
-        "core=0 fsize=1073741824 nofile=20000 nproc=800"
+        "core=0 fsize=1073741824 nofile=20000 nproc=32768"
     );
     (docker.nofile_hard, docker.nproc_hard) = (None, Some(500));
     assert_eq!(
