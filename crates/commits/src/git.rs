@@ -17,6 +17,7 @@ use crate::limits::ProcessLimits;
 
 /// How often a wish for an end is looked for while git runs.
 const TICK: Duration = Duration::from_millis(50);
+
 /// What comes before every command: programs that git would run by itself are none.
 const NEUTRAL: &[&str] = &[
     "--no-replace-objects",

@@ -8,7 +8,7 @@ use crate::limits::{MAX_CHANGES, MAX_COMMITS, MAX_OBJECTS};
 use crate::objects::ObjectError;
 use crate::tree_object::{NameError, TreeError};
 
-/// Why what a tip names is not taken.
+/// Why what a tip names is not taken. Its words are safe to print.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// An object is missing, damaged, of another kind, or too large.

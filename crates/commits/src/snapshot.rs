@@ -251,7 +251,8 @@ impl<'a> Snapshot<'a> {
         };
         let entries: Rc<[TreeEntry]> = match (parsed, side) {
             (Ok(entries), _) => entries.into(),
-            (Err(_), Side::Known) => Rc::from([]),
+            // Not kept: the same tree may have to be examined.
+            (Err(_), Side::Known) => return Ok(Rc::from([])),
             (Err(error), Side::Examined(commit)) => {
                 let path = path.map(|path| path.as_str().as_bytes().to_vec());
                 return Err(Refusal::Tree {

@@ -100,7 +100,7 @@ impl TipReport {
                 state: "refused",
                 refusal: Some(RefusalReport {
                     code: refusal.code(),
-                    message: escape(refusal.to_string().as_bytes()),
+                    message: refusal.to_string(),
                 }),
                 ..report
             },

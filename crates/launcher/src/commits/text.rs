@@ -42,8 +42,11 @@ fn write_tip(
     let (kind, label) = (tip.source.kind(), tip.source.label());
     match state {
         TipState::Refused(refusal) => {
-            let why = escape_text(&refusal.to_string());
-            writeln!(out, "{kind} {label}: refused [{}]: {why}", refusal.code())
+            writeln!(
+                out,
+                "{kind} {label}: refused [{}]: {refusal}",
+                refusal.code()
+            )
         }
         TipState::Good(examined) => {
             writeln!(out, "{kind} {label} -> {name}")?;
@@ -124,12 +127,4 @@ pub(crate) fn findings<'a>(
 
 pub(crate) fn short(id: &ObjectId) -> String {
     id.to_string().chars().take(10).collect()
-}
-
-/// Refusals are escaped in their parts; what they carry of others is escaped here.
-fn escape_text(text: &str) -> String {
-    match text.chars().any(char::is_control) {
-        true => escape(text.as_bytes()),
-        false => text.to_owned(),
-    }
 }

@@ -28,8 +28,7 @@ use crate::lifecycle::verify::{VerifyError, verify_controls};
 use crate::porter::conversation::StderrTail;
 use crate::store::record::Record;
 
-/// The most bytes of a pack, unless a caller says otherwise.
-pub const MAX_PACK_BYTES: u64 = 512 << 20;
+pub use lazaret_commits::limits::MAX_PACK_BYTES;
 
 /// How long git may take, unless a caller says otherwise.
 pub const PACK_TIMEOUT: Duration = Duration::from_mins(10);

@@ -77,8 +77,10 @@ pub(super) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     };
     let mut opened = open(&store, request, app)?;
     let (picked, mut left) = pick(&opened, &args)?;
-    if picked.is_empty() {
+    if app.ui.format() == OutputFormat::Text {
         app.ui.result(&listing(&opened));
+    }
+    if picked.is_empty() {
         return Err(nothing_to_land(&left, &args.session));
     }
     ask(&opened, &picked, &args, app)?;
@@ -143,7 +145,7 @@ fn pick<'a>(
             }
             TipState::Refused(refusal) => RefusalReport {
                 code: refusal.code(),
-                message: escape(refusal.to_string().as_bytes()),
+                message: refusal.to_string(),
             },
             TipState::Blocked(tip) => {
                 let block = opened.examination.blocks(tip).next();
@@ -172,11 +174,8 @@ fn nothing_to_land(left: &[LeftReport], session: &SessionId) -> Failure {
     }
 }
 
-/// Shows what was found, and asks.
+/// Asks, unless the user has said yes.
 fn ask(opened: &OpenCommits, picked: &[&OpenTip], args: &Args, app: &App) -> Result<(), Failure> {
-    if app.ui.format() == OutputFormat::Text {
-        app.ui.result(&listing(opened));
-    }
     if args.yes {
         return Ok(());
     }
@@ -190,13 +189,16 @@ fn ask(opened: &OpenCommits, picked: &[&OpenTip], args: &Args, app: &App) -> Res
         .flatten()
         .filter(|(_, finding)| finding.severity == Severity::Warn)
         .count();
-    let text = match (picked.len(), warnings) {
-        (1, 0) => "Put it into your repository?".to_owned(),
-        (number, 0) => format!("Put these {number} into your repository?"),
-        (number, warnings) => {
-            format!("Put these {number} into your repository, with {warnings} warnings?")
-        }
+    let what = match picked.len() {
+        1 => "it".to_owned(),
+        number => format!("these {number}"),
     };
+    let warned = match warnings {
+        0 => String::new(),
+        1 => ", with 1 warning".to_owned(),
+        number => format!(", with {number} warnings"),
+    };
+    let text = format!("Put {what} into your repository{warned}?");
     let question = Question {
         text: &text,
         choices: &CHOICES,
