@@ -4,7 +4,6 @@ use lazaret_commits::examine::{Examination, ExaminedTip, Rules, examine};
 use lazaret_commits::git::Git;
 use lazaret_commits::land_name::{LandName, LandNames};
 use lazaret_commits::refusal::Refusal;
-use lazaret_runtime::SessionId;
 use lazaret_transfer::Repository;
 use lazaret_tree::{RelPath, RelPathBuf};
 use lazaret_validator::Policy;
@@ -22,19 +21,16 @@ use lazaret_session::store::{LockedSession, Store};
 
 /// Which commits are opened, and by what they are judged.
 #[derive(Debug)]
-pub(crate) struct OpenRequest<'a> {
-    /// The session.
-    pub(crate) session: &'a SessionId,
+pub(crate) struct OpenRequest {
     /// Whether what only a reflog names is wanted.
     pub(crate) lost: Lost,
     /// Paths that the user allows although a rule blocks them.
     pub(crate) allow: Vec<RelPathBuf>,
 }
 
-/// The session, and what was found.
+/// What was found of a session's commits.
 #[derive(Debug)]
 pub(crate) struct OpenCommits {
-    pub(crate) session: LockedSession,
     pub(crate) repository: Repository,
     /// `None` where nothing can be fetched.
     pub(crate) fetched: Option<FetchedCommits>,
@@ -57,10 +53,10 @@ pub(crate) struct OpenTip {
 /// When the session waits for nothing, the engine or git fails, or the pack is refused.
 pub(crate) fn open(
     store: &Store,
-    request: OpenRequest<'_>,
+    session: &LockedSession,
+    request: OpenRequest,
     app: &App,
 ) -> Result<OpenCommits, Failure> {
-    let session = store.lock(request.session)?;
     let record = session.record();
     if record.phase != Phase::Collected {
         return Err(waiting::not_waiting(record));
@@ -70,7 +66,7 @@ pub(crate) fn open(
     let repository = Repository::find(&workspace)
         .map_err(|problem| no_repository(&problem.to_string()))?
         .ok_or_else(|| no_repository("the workspace has none"))?;
-    let mut names = LandNames::of(request.session.as_str());
+    let mut names = LandNames::of(record.id.as_str());
     let tips: Vec<OpenTip> = tips
         .into_iter()
         .map(|tip| OpenTip {
@@ -80,7 +76,6 @@ pub(crate) fn open(
         .collect();
     if tips.is_empty() {
         return Ok(OpenCommits {
-            session,
             repository,
             fetched: None,
             tips,
@@ -107,7 +102,7 @@ pub(crate) fn open(
             inside,
             tips: ids.clone(),
         };
-        Ok::<_, Failure>(fetch(&cx, &session, request)?)
+        Ok::<_, Failure>(fetch(&cx, session, request)?)
     })?;
     let (baseline, _) = read_collection(session.dir())?;
     let policy = policy_of(record, &app.env, session.dir(), &baseline)?;
@@ -124,7 +119,6 @@ pub(crate) fn open(
         examine(&fetched.quarantine, &ids, &rules, &is_cancelled)
     })?;
     Ok(OpenCommits {
-        session,
         repository,
         fetched: Some(fetched),
         tips,

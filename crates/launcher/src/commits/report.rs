@@ -2,6 +2,7 @@
 
 use lazaret_commits::examine::{Examination, ExaminedTip};
 use lazaret_gate::report::FindingReport;
+use lazaret_runtime::SessionId;
 use lazaret_tree::escape;
 use serde::Serialize;
 
@@ -69,10 +70,10 @@ struct CommitReport {
 
 impl CommitsReport {
     /// Tells of everything.
-    pub(crate) fn of(open: &OpenCommits) -> Self {
+    pub(crate) fn of(session: &SessionId, open: &OpenCommits) -> Self {
         let tips = open.examined();
         Self {
-            session: open.session.record().id.to_string(),
+            session: session.to_string(),
             tips: tips
                 .map(|(tip, state)| TipReport::of(tip, state, &open.examination))
                 .collect(),

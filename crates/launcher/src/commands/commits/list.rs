@@ -31,16 +31,16 @@ pub(super) fn run(args: ListArgs, app: &App) -> Result<ExitCode, Failure> {
         None => newest(&store, app)?,
     };
     let request = OpenRequest {
-        session: &session,
         lost: match args.lost {
             true => Lost::Take,
             false => Lost::Leave,
         },
         allow: Vec::new(),
     };
-    let opened = open(&store, request, app)?;
+    let locked = store.lock(&session)?;
+    let opened = open(&store, &locked, request, app)?;
     match app.ui.format() {
-        OutputFormat::Json => app.ui.json(&CommitsReport::of(&opened)),
+        OutputFormat::Json => app.ui.json(&CommitsReport::of(&session, &opened)),
         OutputFormat::Text => match listing(&opened).as_str() {
             "" => app.ui.status("no commits wait"),
             text => app.ui.result(text),

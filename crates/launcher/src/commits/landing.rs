@@ -1,0 +1,150 @@
+//! Lands what was picked, tells of it, and notes it in the session.
+
+use std::collections::BTreeSet;
+
+use lazaret_commits::ObjectId;
+use lazaret_commits::land::{LandError, Landed, LandedHow, Landing, Wanted};
+use lazaret_runtime::SessionId;
+use lazaret_tree::Change;
+
+use super::land_report::LeftReport;
+use super::open::{OpenCommits, TipState};
+use super::pick::Picked;
+use super::report::RefusalReport;
+use super::settle::open_changes;
+use crate::app::App;
+use crate::failure::Failure;
+use lazaret_session::commits::landed::note_landed;
+use lazaret_session::store::LockedSession;
+
+/// What is in the user's repository now, and what stays in the copy.
+#[derive(Debug)]
+pub(crate) struct LandResult {
+    /// Each with what it is called inside, escaped.
+    pub(crate) landed: Vec<(String, Landed)>,
+    /// What was blocked or refused, by the rules or by git.
+    pub(crate) left: Vec<LeftReport>,
+}
+
+/// Lands what was picked, says so, and notes it: what was landed no longer waits.
+///
+/// # Errors
+/// When git fails as a whole, the workspace is not where it was, or the disk fails. What was
+/// landed until then is in the repository; landing it again changes nothing.
+pub(crate) fn land(
+    session: &mut LockedSession,
+    opened: &OpenCommits,
+    picked: Picked<'_>,
+    app: &App,
+) -> Result<LandResult, Failure> {
+    let result = write_refs(opened, picked, app)?;
+    tell(&result, &session.record().id, app);
+    let ids = landed_ids(opened, &result.landed);
+    let open = open_changes(session, &app.env)?;
+    let holding = holding(opened, &result.landed, &open);
+    note_landed(session, &ids, holding)?;
+    Ok(result)
+}
+
+/// Makes or moves the refs. What git refuses is added to what is left.
+fn write_refs(opened: &OpenCommits, picked: Picked<'_>, app: &App) -> Result<LandResult, Failure> {
+    let mut result = LandResult {
+        landed: Vec::new(),
+        left: picked.left,
+    };
+    let Some(fetched) = &opened.fetched else {
+        return Ok(result);
+    };
+    let is_cancelled = || app.cancel.check().is_err();
+    let mut landing = Landing::open(
+        &fetched.linked,
+        &opened.repository,
+        &fetched.quarantine,
+        &is_cancelled,
+    )?;
+    let wanted: Vec<Wanted> = picked
+        .tips
+        .iter()
+        .map(|one| Wanted {
+            name: one.name.clone(),
+            id: one.tip.id,
+        })
+        .collect();
+    for (one, done) in picked.tips.iter().zip(landing.land(&wanted)?) {
+        let name = one.tip.source.label();
+        match done {
+            Ok(done) => result.landed.push((name, done)),
+            Err(error) => result.left.push(LeftReport {
+                name,
+                why: not_landed(&error),
+            }),
+        }
+    }
+    Ok(result)
+}
+
+fn not_landed(error: &LandError) -> RefusalReport {
+    RefusalReport {
+        code: match error {
+            LandError::Git(_) => "commit.git",
+            LandError::CheckedOut(_) => "commit.checked_out",
+        },
+        message: error.to_string(),
+    }
+}
+
+fn tell(result: &LandResult, session: &SessionId, app: &App) {
+    let LandResult { landed, left } = result;
+    for (name, landed) in landed {
+        let words = match &landed.how {
+            LandedHow::New => format!("landed {name} as {}", landed.name),
+            LandedHow::Already => format!("{name} is there already as {}", landed.name),
+            LandedHow::Forwarded => format!("moved {} on to {name}", landed.name),
+            LandedHow::Replaced(aside) => format!(
+                "landed {name} as {}; what that held before is {}",
+                landed.name,
+                aside.as_str()
+            ),
+        };
+        app.ui.status(&words);
+    }
+    for one in left {
+        app.ui
+            .warn(&format!("{} stays: {}", one.name, one.why.message));
+    }
+    if left.iter().any(|one| one.why.code == "commit.blocked") {
+        app.ui.hint(&format!(
+            "`lazaret commits land {session} --allow PATH` lands what a rule blocks at PATH."
+        ));
+    }
+}
+
+/// Returns everything that is in the user's repository now.
+fn landed_ids(opened: &OpenCommits, landed: &[(String, Landed)]) -> BTreeSet<ObjectId> {
+    let mut ids: BTreeSet<ObjectId> = landed.iter().map(|(_, landed)| landed.id).collect();
+    for (one, state) in opened.examined() {
+        if let (true, TipState::Good(tip)) = (ids.contains(&one.tip.id), state) {
+            ids.extend(&tip.commits);
+            ids.insert(tip.commit);
+        }
+    }
+    ids
+}
+
+/// Returns the name of what was landed and holds every change of the session's files that waits;
+/// `None` where nothing does, or nothing waits.
+fn holding(opened: &OpenCommits, landed: &[(String, Landed)], open: &[Change]) -> Option<String> {
+    let mut names = opened.examined().filter_map(|(one, state)| {
+        let (_, landed) = landed.iter().find(|(_, landed)| landed.id == one.tip.id)?;
+        let TipState::Good(tip) = state else {
+            return None;
+        };
+        let holds = |change: &Change| {
+            let landed = tip.changes.get(&change.path);
+            landed.is_some_and(|landed| landed.after == change.after)
+        };
+        let holds_all = !open.is_empty() && open.iter().all(holds);
+        holds_all.then(|| landed.name.to_string())
+    });
+    names.next()
+}

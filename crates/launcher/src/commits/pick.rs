@@ -1,0 +1,147 @@
+//! `Picked`: which tips are landed, and which stay.
+
+use lazaret_runtime::SessionId;
+use lazaret_tree::{Severity, escape};
+
+use super::land_report::LeftReport;
+use super::open::{OpenCommits, OpenTip, TipState};
+use super::report::RefusalReport;
+use super::text::findings;
+use crate::app::App;
+use crate::failure::{Failure, FailureKind};
+use crate::ui::{Answer, Choice, Question};
+
+/// The tips that are landed, and what stays of those that were asked for.
+#[derive(Debug)]
+pub(crate) struct Picked<'a> {
+    /// In the order of the list.
+    pub(crate) tips: Vec<&'a OpenTip>,
+    /// What is blocked or refused.
+    pub(crate) left: Vec<LeftReport>,
+}
+
+const CHOICES: [Choice; 2] = [
+    Choice {
+        key: "y",
+        word: "yes",
+    },
+    Choice {
+        key: "n",
+        word: "no",
+    },
+];
+
+impl<'a> Picked<'a> {
+    /// Sorts the tips of these labels into what can be landed and what can't; without labels,
+    /// all tips.
+    ///
+    /// # Errors
+    /// When a label is no tip's.
+    pub(crate) fn of(
+        opened: &'a OpenCommits,
+        branches: &[String],
+        session: &SessionId,
+    ) -> Result<Self, Failure> {
+        let labels: Vec<String> = opened
+            .tips
+            .iter()
+            .map(|one| one.tip.source.label())
+            .collect();
+        if let Some(unknown) = branches.iter().find(|name| !labels.contains(name)) {
+            let text = format!(
+                "session {session} has no {} that could be landed",
+                escape(unknown.as_bytes())
+            );
+            let hint = match labels.is_empty() {
+                true => "Nothing that waits there can be landed.".to_owned(),
+                false => format!("There are: {}.", labels.join(", ")),
+            };
+            return Err(Failure::message(FailureKind::Refused, text).hinted(hint));
+        }
+        let mut picked = Self {
+            tips: Vec::new(),
+            left: Vec::new(),
+        };
+        for (one, state) in opened.examined() {
+            let name = one.tip.source.label();
+            if !branches.is_empty() && !branches.contains(&name) {
+                continue;
+            }
+            let why = match state {
+                TipState::Good(_) => {
+                    picked.tips.push(one);
+                    continue;
+                }
+                TipState::Refused(refusal) => RefusalReport {
+                    code: refusal.code(),
+                    message: refusal.to_string(),
+                },
+                TipState::Blocked(tip) => {
+                    let block = opened.examination.blocks(tip).next();
+                    RefusalReport {
+                        code: "commit.blocked",
+                        message: block.map_or(String::new(), |(_, finding)| finding.to_string()),
+                    }
+                }
+            };
+            picked.left.push(LeftReport { name, why });
+        }
+        Ok(picked)
+    }
+
+    /// Fails unless there is something to land.
+    ///
+    /// # Errors
+    /// Says why there is nothing.
+    pub(crate) fn some(self, session: &SessionId) -> Result<Self, Failure> {
+        if !self.tips.is_empty() {
+            return Ok(self);
+        }
+        let failure = |text: &str| Failure::message(FailureKind::Refused, text.to_owned());
+        if self.left.is_empty() {
+            return Err(
+                failure("nothing waits that could be landed").hinted(format!(
+                    "`lazaret commits {session} --lost` shows what only a reflog holds."
+                )),
+            );
+        }
+        let failure = failure("nothing was landed: what waits is blocked or refused");
+        Err(match self.is_blocked() {
+            true => failure.hinted("Allow what blocks by its path: `--allow PATH`."),
+            false => failure,
+        })
+    }
+
+    /// Asks whether to land the tips.
+    pub(crate) fn ask(&self, opened: &OpenCommits, app: &App) -> Answer {
+        let warnings: usize = opened
+            .examined()
+            .filter(|(one, _)| self.tips.iter().any(|picked| picked.tip == one.tip))
+            .filter_map(|(_, state)| match state {
+                TipState::Good(tip) => Some(findings(tip, &opened.examination)),
+                _ => None,
+            })
+            .flatten()
+            .filter(|(_, finding)| finding.severity == Severity::Warn)
+            .count();
+        let what = match self.tips.len() {
+            1 => "it".to_owned(),
+            number => format!("these {number}"),
+        };
+        let warned = match warnings {
+            0 => String::new(),
+            1 => ", with 1 warning".to_owned(),
+            number => format!(", with {number} warnings"),
+        };
+        let text = format!("Put {what} into your repository{warned}?");
+        let question = Question {
+            text: &text,
+            choices: &CHOICES,
+        };
+        app.ui.prompt(&question, &app.cancel)
+    }
+
+    fn is_blocked(&self) -> bool {
+        self.left.iter().any(|one| one.why.code == "commit.blocked")
+    }
+}
