@@ -14,6 +14,8 @@ pub enum Decision {
     Apply(ApplyPlan),
     /// There is nothing that could be applied.
     NothingToApply,
+    /// Nothing: what was landed of the session's commits holds all of it.
+    Landed,
     /// Not now.
     Keep(KeepReason),
     /// Never.

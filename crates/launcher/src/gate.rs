@@ -6,10 +6,11 @@ use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::choices::Choices;
 use lazaret_tree::escape;
 
+use crate::app::App;
+use crate::commits::session_commits::SessionCommits;
 use crate::decide::case::open_case;
 use crate::decide::settle::{finish, settle};
-use crate::decide::{allowlist, decide};
-use crate::environment::Environment;
+use crate::decide::{AskContext, allowlist, decide};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::profile::ApplyMode;
@@ -39,10 +40,8 @@ pub struct GateOptions<'a> {
     pub apply: ApplyMode,
     /// What the user allows for good.
     pub allowlist: &'a Allowlist,
-    /// Where the user's git configuration is.
-    pub env: &'a Environment,
-    /// Says and asks.
-    pub ui: &'a Ui,
+    /// The surroundings, and who says and asks.
+    pub app: &'a App,
 }
 
 /// Takes a collected session through the gate, while the container of its next command is
@@ -71,6 +70,7 @@ pub fn gate_and_ahead(
         if let Ok(Err(error)) = making.join() {
             let cause = escape(error.to_string().as_bytes());
             options
+                .app
                 .ui
                 .detail(&format!("the next container could not be made: {cause}"));
         }
@@ -100,7 +100,7 @@ pub fn gate(
     let mut session = match collected {
         Collected::Ready(session) => session,
         Collected::Rejected(mut session) => {
-            let mut report = rejected(&mut session, volume, options.ui)?;
+            let mut report = rejected(&mut session, volume, &options.app.ui)?;
             report.phases = cx.timings.table();
             return Ok(RunEnd {
                 exit_code: ExitCode::of_run(session.record(), Outcome::Rejected),
@@ -109,7 +109,7 @@ pub fn gate(
         }
     };
     let case = cx.phase("judge", |_| {
-        let mut case = open_case(&session, options.env)?;
+        let mut case = open_case(&session, &options.app.env)?;
         options.allowlist.tell(&mut case)?;
         Ok::<_, Failure>(case)
     })?;
@@ -122,7 +122,17 @@ pub fn gate(
     };
     let choices = Choices::all();
     let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
-    let decision = decide(&case, &choices, mode.into(), options.ui, cx.cancel)?;
+    let mut commits = SessionCommits {
+        session: &mut session,
+        store,
+        app: options.app,
+    };
+    let context = AskContext {
+        ui: &options.app.ui,
+        cancel: cx.cancel,
+        commits: &mut commits,
+    };
+    let decision = decide(&case, &choices, mode.into(), context)?;
     let wanted = decision.remembered();
     let context = SettleContext {
         store,
@@ -131,9 +141,9 @@ pub fn gate(
         cancel: cx.cancel,
     };
     let settled = cx.phase("apply", |_| {
-        settle(&mut session, &case, &decision, context, options.ui)
+        settle(&mut session, &case, &decision, context, &options.app.ui)
     })?;
-    allowlist::remember(options.allowlist.clone(), wanted, options.ui);
+    allowlist::remember(options.allowlist.clone(), wanted, &options.app.ui);
     report.settled(&settled);
     report.phases = cx.timings.table();
     Ok(RunEnd {

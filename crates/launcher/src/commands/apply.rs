@@ -12,7 +12,8 @@ use lazaret_validator::Allowance;
 
 use super::diff;
 use crate::app::App;
-use crate::decide::{OnConflict, decide};
+use crate::commits::session_commits::SessionCommits;
+use crate::decide::{AskContext, OnConflict, decide};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::report::Report;
@@ -89,7 +90,17 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         true => ApprovalMode::Preapproved(args.on_conflict.into()),
         false => ApprovalMode::Ask,
     };
-    let mut decision = decide(&case, &choices, approval, &app.ui, &app.cancel)?;
+    let mut commits = SessionCommits {
+        session: &mut session,
+        store: &store,
+        app,
+    };
+    let context = AskContext {
+        ui: &app.ui,
+        cancel: &app.cancel,
+        commits: &mut commits,
+    };
+    let mut decision = decide(&case, &choices, approval, context)?;
     if let (true, Decision::Apply(plan)) = (args.remember, &mut decision) {
         let allowed = choices.allowed().iter();
         let entries = allowed.filter_map(|allowed| Entry::of(allowed, &proposal));

@@ -4,7 +4,8 @@ use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::ApprovalMode;
 
 use crate::app::App;
-use crate::decide::{decide, review};
+use crate::commits::session_commits::SessionCommits;
+use crate::decide::{AskContext, decide, review};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::report::Report;
@@ -24,15 +25,24 @@ pub struct Args {
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
-    let (ui, cancel) = (&app.ui, &app.cancel);
     let store = Store::open(&app.env.state_dir()?)?;
     let (mut session, case) = waiting::open(&store, &args.session, app)?;
     let choices = Choices::all();
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
-    let decision = if ui.can_draw() {
-        review::open(&case, &choices, ui, cancel)?
+    let mut commits = SessionCommits {
+        session: &mut session,
+        store: &store,
+        app,
+    };
+    let context = AskContext {
+        ui: &app.ui,
+        cancel: &app.cancel,
+        commits: &mut commits,
+    };
+    let decision = if app.ui.can_draw() {
+        review::open(&case, &choices, context)?
     } else {
-        decide(&case, &choices, ApprovalMode::Ask, ui, cancel)?
+        decide(&case, &choices, ApprovalMode::Ask, context)?
     };
     waiting::settle(app, &store, &mut session, &case, decision, report)
 }

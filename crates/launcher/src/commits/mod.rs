@@ -5,6 +5,7 @@ pub(crate) mod landing;
 pub(crate) mod open;
 pub(crate) mod pick;
 pub(crate) mod report;
+pub(crate) mod session_commits;
 pub(crate) mod settle;
 pub(crate) mod text;
 pub(crate) mod tips;

@@ -4,7 +4,7 @@ use lazaret_tree::Change;
 
 use crate::app::App;
 use crate::decide::case::open_case;
-use crate::decide::settle::finish;
+use crate::decide::settle::{finish, tell_landed};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::session_access::session_context;
@@ -60,9 +60,8 @@ pub(crate) fn settle(
     let outcome = match (open, &record.landed_as) {
         (0, _) if applies(session.dir())?.is_empty() => Outcome::Nothing,
         (0, _) => Outcome::Applied,
-        (_, Some(name)) => {
-            app.ui
-                .status(&format!("{name} holds all changes of session {id}"));
+        (_, Some(_)) => {
+            tell_landed(record, &app.ui);
             Outcome::Landed
         }
         (number, None) => {

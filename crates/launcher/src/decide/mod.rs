@@ -9,6 +9,7 @@ pub mod review;
 pub mod select;
 pub mod settle;
 pub mod summary;
+pub mod waiting_commits;
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -23,6 +24,7 @@ use lazaret_gate::proposal::{ItemState, Proposal};
 use lazaret_tree::escape;
 
 use self::select::select;
+use self::waiting_commits::WaitingCommits;
 use crate::failure::Failure;
 use crate::profile::ApplyMode;
 use crate::ui::{Answer, Choice, OutputFormat, Question, Ui, count};
@@ -72,7 +74,13 @@ const REVIEW: Choice = Choice {
     word: "review",
 };
 
-const CHOICES: [Choice; 7] = [
+/// Offered only where commits wait.
+const COMMITS: Choice = Choice {
+    key: "c",
+    word: "commits",
+};
+
+const CHOICES: [Choice; 8] = [
     YES,
     Choice {
         key: "n",
@@ -87,12 +95,24 @@ const CHOICES: [Choice; 7] = [
         key: "p",
         word: "pick",
     },
+    COMMITS,
     Choice {
         key: "e",
         word: "export",
     },
     KEEP,
 ];
+
+/// What a decision that a person makes takes, beside the case.
+#[derive(Debug)]
+pub struct AskContext<'a> {
+    /// Says and asks.
+    pub ui: &'a Ui,
+    /// Ends a question.
+    pub cancel: &'a Cancel,
+    /// What waits beside the files.
+    pub commits: &'a mut dyn WaitingCommits,
+}
 
 /// Shows what some choices of a case come to, and decides.
 ///
@@ -102,20 +122,23 @@ pub fn decide(
     case: &Case,
     choices: &Choices,
     approval: ApprovalMode,
-    ui: &Ui,
-    cancel: &Cancel,
+    context: AskContext<'_>,
 ) -> Result<Decision, Failure> {
+    let ui = context.ui;
     let proposal = case.propose(choices)?;
     show(case, &proposal, ui);
     // Consent that was given beforehand is withdrawn by Ctrl-C (FLT-08).
-    cancel.check()?;
+    context.cancel.check()?;
     let person = match ui.can_ask() {
         true => Person::Present,
         false => Person::Absent,
     };
     match decide_unasked(proposal, approval, person)? {
+        Unasked::Decided(Decision::NothingToApply) if approval == ApprovalMode::Ask => {
+            ask_for_commits(context)
+        }
         Unasked::Decided(decision) => Ok(decision),
-        Unasked::Ask(proposal) => ask(case, choices, proposal, ui, cancel),
+        Unasked::Ask(proposal) => ask(case, choices, proposal, context),
     }
 }
 
@@ -126,13 +149,44 @@ fn show(case: &Case, proposal: &Proposal, ui: &Ui) {
     }
 }
 
+/// Asks about commits alone: no change of a file waits.
+fn ask_for_commits(mut context: AskContext<'_>) -> Result<Decision, Failure> {
+    if context.can_land() {
+        let question = Question {
+            text: "No change of a file waits, but commits do.",
+            choices: &[COMMITS, KEEP],
+        };
+        if context.ui.prompt(&question, context.cancel) == Answer::Chosen("c") {
+            context.ask_about_commits()?;
+        }
+    }
+    Ok(Decision::NothingToApply)
+}
+
+impl AskContext<'_> {
+    /// Whether commits can be shown and landed here.
+    fn can_land(&self) -> bool {
+        let can_show = self.ui.can_ask() && self.ui.format() == OutputFormat::Text;
+        can_show && self.commits.waiting().is_some()
+    }
+
+    /// Has the commits shown and landed. A failure is said: the files can be decided on.
+    fn ask_about_commits(&mut self) -> Result<(), Failure> {
+        if let Err(failure) = self.commits.ask() {
+            self.cancel.check()?;
+            self.ui.failure(&failure);
+        }
+        Ok(())
+    }
+}
+
 fn ask(
     case: &Case,
     choices: &Choices,
     mut proposal: Proposal,
-    ui: &Ui,
-    cancel: &Cancel,
+    mut context: AskContext<'_>,
 ) -> Result<Decision, Failure> {
+    let (ui, cancel) = (context.ui, context.cancel);
     let mut choices = choices.clone();
     let place = ui.place(case.contents.workspace().path());
     loop {
@@ -146,6 +200,7 @@ fn ask(
             "y" | "n" => some > 0,
             "r" => ui.can_draw(),
             "e" => case.subject.is_some(),
+            "c" => context.can_land(),
             _ => true,
         };
         let offered: Vec<Choice> = CHOICES.into_iter().filter(offered).collect();
@@ -155,9 +210,9 @@ fn ask(
         };
         match ui.prompt(&question, cancel) {
             Answer::Chosen("y") => return Ok(Decision::Apply(approve(proposal)?)),
-            Answer::Chosen("n") => return Ok(refuse(case, all, ui, cancel)),
+            Answer::Chosen("n") => return Ok(refuse(all, context)),
             Answer::Chosen("r") => {
-                return review::open(case, &choices, ui, cancel);
+                return review::open(case, &choices, context);
             }
             Answer::Chosen("d") => {
                 for item in proposal.items() {
@@ -167,6 +222,12 @@ fn ask(
                 }
             }
             Answer::Chosen("e") => write_out(case, ui),
+            Answer::Chosen("c") => {
+                context.ask_about_commits()?;
+                if context.commits.hold_all() {
+                    return Ok(Decision::Landed);
+                }
+            }
             Answer::Chosen("p") => match select(case, &choices, ui, cancel)? {
                 Ok(picked) => {
                     choices = picked;
@@ -182,17 +243,17 @@ fn ask(
 }
 
 /// What was refused is thrown away only by a second word: nothing brings it back.
-fn refuse(case: &Case, all: usize, ui: &Ui, cancel: &Cancel) -> Decision {
-    let commits = case
-        .commits()
-        .map(|commits| format!(" and the copy ({commits})"));
-    let commits = commits.unwrap_or_default();
+fn refuse(all: usize, context: AskContext<'_>) -> Decision {
+    let commits = context.commits.waiting();
+    let commits = commits.map_or(String::new(), |commits| {
+        format!(" and the copy ({commits})")
+    });
     let text = format!("Throw {}{commits} away for good?", changes(all));
     let question = Question {
         text: &text,
         choices: &[YES, KEEP],
     };
-    match ui.prompt(&question, cancel) {
+    match context.ui.prompt(&question, context.cancel) {
         Answer::Chosen("y") => Decision::Discard,
         Answer::Chosen(_) => Decision::Keep(KeepReason::Chosen),
         Answer::None(reason) => Decision::Keep(KeepReason::NoAnswer(reason)),

@@ -12,18 +12,21 @@ use lazaret_review::run::{self, ReviewEnd};
 use lazaret_review::view::Palette;
 use lazaret_tree::escape;
 
-use super::full_listing;
+use super::{AskContext, full_listing};
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::ui::Ui;
 use crate::ui::review_console::ReviewConsole;
-use lazaret_session::cancel::Cancel;
 
 /// Shows a case on the whole screen, and lets a person choose and decide. Only where
 /// [`Ui::can_draw`].
 ///
 /// # Errors
 /// When the contents can't be read, or the terminal can't be taken.
-pub fn open(case: &Case, choices: &Choices, ui: &Ui, cancel: &Cancel) -> Result<Decision, Failure> {
+pub fn open(case: &Case, choices: &Choices, context: AskContext<'_>) -> Result<Decision, Failure> {
+    let AskContext {
+        ui,
+        cancel,
+        commits,
+    } = context;
     let (adapter, items) = GateAdapter::new(case, choices)?;
     full_listing::keep(case, adapter.whole(), ui);
     let mut adapter = adapter.exporting(Path::new("."));
@@ -32,7 +35,7 @@ pub fn open(case: &Case, choices: &Choices, ui: &Ui, cancel: &Cancel) -> Result<
     let title = Title {
         session: subject.map_or(String::new(), |subject| subject.name.clone()),
         workspace: escape(workspace.as_os_str().as_encoded_bytes()),
-        commits: case.commits().map(|commits| commits.to_string()),
+        commits: commits.waiting(),
     };
     let mut review = Review::new(title, items);
     let palette = match ui.has_colours() {

@@ -46,6 +46,7 @@ pub fn settle(
             id = record.id
         )),
         Decision::Keep(reason) => tell_kept(reason, record, ui),
+        Decision::Landed => tell_landed(record, ui),
         Decision::Discard => {}
     }
     tell_volume(record, settled.leftovers.volume.as_ref(), ui);
@@ -87,6 +88,16 @@ fn tell_commits(record: &Record, ui: &Ui) {
     let id = &record.id;
     ui.status(&format!("kept as session {id}: {}", record.commits));
     ui.hint(&commits_hint(id));
+}
+
+/// Says what holds all changes of the session.
+pub(crate) fn tell_landed(record: &Record, ui: &Ui) {
+    if let Some(name) = &record.landed_as {
+        ui.status(&format!(
+            "{name} holds all changes of session {}",
+            record.id
+        ));
+    }
 }
 
 /// Says what was applied and what was not.

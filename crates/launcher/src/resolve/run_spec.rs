@@ -273,8 +273,7 @@ impl RunRequest {
         let options = GateOptions {
             apply: self.apply,
             allowlist,
-            env: &app.env,
-            ui: &app.ui,
+            app,
         };
         let mut end = gate_and_ahead(&cx, &store, collected, options, &spec.container_plan())?;
         end.report.sync = update.as_ref().map(SyncReport::from);

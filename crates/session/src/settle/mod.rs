@@ -119,6 +119,7 @@ pub fn settle(
         }
         Decision::NothingToApply if has_commits => Outcome::Kept,
         Decision::NothingToApply => Outcome::Nothing,
+        Decision::Landed => Outcome::Landed,
         Decision::Discard => Outcome::Discarded,
         Decision::Reject => {
             let why = case.whole().and_then(rejection);

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex};
 use insta::assert_snapshot;
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::{ApprovalMode, Decision, KeepReason, OnConflict};
-use lazaret_launcher::decide::decide;
+use lazaret_launcher::decide::waiting_commits::{NoCommits, WaitingCommits};
+use lazaret_launcher::decide::{AskContext, decide};
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
+use lazaret_launcher::failure::{Failure, FailureKind};
 use lazaret_launcher::ui::{
     ColorChoice, NoAnswer, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity,
 };
@@ -36,6 +38,17 @@ struct Talk {
 
 /// Decides with these lines typed.
 fn talk(desk: &Desk, approval: ApprovalMode, typed: &str, streams: StreamKind) -> Talk {
+    talk_beside(&mut NoCommits, desk, approval, typed, streams)
+}
+
+/// Decides while commits wait.
+fn talk_beside(
+    commits: &mut dyn WaitingCommits,
+    desk: &Desk,
+    approval: ApprovalMode,
+    typed: &str,
+    streams: StreamKind,
+) -> Talk {
     let memory = Memory::default();
     let home = desk.root.path().to_str().unwrap().to_owned();
     let kinds = StreamKinds {
@@ -59,7 +72,12 @@ fn talk(desk: &Desk, approval: ApprovalMode, typed: &str, streams: StreamKind) -
     };
     let ui = Ui::new(streams, options, &env);
     let case = desk.case();
-    let decision = decide(&case, &Choices::all(), approval, &ui, &Cancel::new()).unwrap();
+    let context = AskContext {
+        ui: &ui,
+        cancel: &Cancel::new(),
+        commits,
+    };
+    let decision = decide(&case, &Choices::all(), approval, context).unwrap();
     let said = String::from_utf8(memory.0.lock().unwrap().clone()).unwrap();
     // The answers were typed: the terminal would have shown them, with their ends of lines.
     let said = said
@@ -220,6 +238,113 @@ fn g4_a_no_throws_away_by_a_second_word_only() {
             matches!(decision, Decision::Keep(KeepReason::NoAnswer(_))),
             "{typed:?}: {decision:?}"
         );
+    }
+}
+
+/// A branch that waits, and what landing it comes to.
+#[derive(Debug)]
+struct Branch {
+    lands: Result<(), &'static str>,
+    holds_all: bool,
+    asked: usize,
+}
+
+impl Branch {
+    fn new(lands: Result<(), &'static str>) -> Self {
+        Self {
+            lands,
+            holds_all: false,
+            asked: 0,
+        }
+    }
+
+    fn is_landed(&self) -> bool {
+        self.asked > 0 && self.lands.is_ok()
+    }
+}
+
+impl WaitingCommits for Branch {
+    fn waiting(&self) -> Option<String> {
+        (!self.is_landed()).then(|| "branch fix: 2 commits".to_owned())
+    }
+
+    fn hold_all(&self) -> bool {
+        self.is_landed() && self.holds_all
+    }
+
+    fn ask(&mut self) -> Result<(), Failure> {
+        self.asked += 1;
+        let lands = self.lands.map(drop);
+        lands.map_err(|why| Failure::message(FailureKind::Engine, why))
+    }
+}
+
+fn ask_beside(branch: &mut Branch, desk: &Desk, typed: &str) -> Talk {
+    talk_beside(branch, desk, ApprovalMode::Ask, typed, StreamKind::Terminal)
+}
+
+#[test]
+fn commits_are_landed_at_the_question_and_the_files_are_asked_about_again() {
+    let mut branch = Branch::new(Ok(()));
+    let talk = ask_beside(&mut branch, &desk(), "c\ny\n");
+    assert_eq!(branch.asked, 1);
+    assert!(matches!(talk.decision, Decision::Apply(_)));
+    let questions: Vec<&str> = talk
+        .said
+        .lines()
+        .filter(|line| line.starts_with("lazaret? "))
+        .collect();
+    assert!(
+        questions[0].contains("[p]ick [c]ommits [k]eep"),
+        "{}",
+        talk.said
+    );
+    assert!(questions[1].contains("[p]ick [k]eep"), "{}", talk.said);
+}
+
+#[test]
+fn files_are_not_asked_about_again_if_what_was_landed_holds_them() {
+    let mut branch = Branch {
+        holds_all: true,
+        ..Branch::new(Ok(()))
+    };
+    let talk = ask_beside(&mut branch, &desk(), "c\ny\n");
+    assert!(matches!(talk.decision, Decision::Landed));
+}
+
+#[test]
+fn commits_that_cannot_be_landed_leave_the_files_to_be_decided_on() {
+    let mut branch = Branch::new(Err("no engine answers"));
+    let talk = ask_beside(&mut branch, &desk(), "c\nn\ny\n");
+    assert!(matches!(talk.decision, Decision::Discard));
+    assert!(talk.said.contains("no engine answers"), "{}", talk.said);
+    let question = "Throw 9 changes and the copy (branch fix: 2 commits) away for good?";
+    assert!(talk.said.contains(question), "{}", talk.said);
+}
+
+#[test]
+fn commits_are_not_asked_about_without_a_terminal_or_after_a_consent() {
+    let mut branch = Branch::new(Ok(()));
+    for (approval, streams) in [
+        (ApprovalMode::Ask, StreamKind::Other),
+        (ApprovalMode::Withheld, StreamKind::Terminal),
+        (ApprovalMode::IfClean, StreamKind::Terminal),
+    ] {
+        let talk = talk_beside(&mut branch, &desk(), approval, "c\ny\n", streams);
+        assert!(matches!(talk.decision, Decision::Keep(_)), "{}", talk.said);
+        assert!(!talk.said.contains("ommits"), "{}", talk.said);
+    }
+    assert_eq!(branch.asked, 0);
+}
+
+#[test]
+fn commits_are_asked_about_where_no_change_of_a_file_waits() {
+    let desk = Desk::new("f a \"1\\n\"", "", "");
+    for (typed, asked) in [("c\n", 1), ("k\n", 0)] {
+        let mut branch = Branch::new(Ok(()));
+        let talk = ask_beside(&mut branch, &desk, typed);
+        assert!(matches!(talk.decision, Decision::NothingToApply));
+        assert_eq!(branch.asked, asked, "{typed:?}");
     }
 }
 

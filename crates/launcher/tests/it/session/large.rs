@@ -474,8 +474,7 @@ fn run(said: &Path) {
     let options = GateOptions {
         apply: ApplyMode::Auto,
         allowlist: &Allowlist::nothing(),
-        env: &world.env,
-        ui: &world.ui,
+        app: &world.app(),
     };
     let end = gate(&world.cx(), &world.store, collected, options).unwrap();
     assert!(end.report.findings.iter().count() >= count);

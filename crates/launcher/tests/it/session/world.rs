@@ -13,9 +13,11 @@ use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::{ApprovalMode, OnConflict};
 use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, Pinned, inspect};
+use lazaret_launcher::app::{App, Options};
 use lazaret_launcher::decide::case::open_case;
-use lazaret_launcher::decide::decide;
 use lazaret_launcher::decide::settle::settle;
+use lazaret_launcher::decide::waiting_commits::NoCommits;
+use lazaret_launcher::decide::{AskContext, decide};
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
 use lazaret_launcher::gate::{GateOptions, RunEnd, gate, gate_and_ahead};
@@ -596,7 +598,12 @@ impl World {
         let case = open_case(&session, &self.env).unwrap();
         let approval = ApprovalMode::Preapproved(OnConflict::Refuse);
         let choices = Choices::all();
-        let decision = decide(&case, &choices, approval, &self.ui, &self.cancel).unwrap();
+        let context = AskContext {
+            ui: &self.ui,
+            cancel: &self.cancel,
+            commits: &mut NoCommits,
+        };
+        let decision = decide(&case, &choices, approval, context).unwrap();
         let cx = self.cx();
         let context = self.settling(VolumeDisposal::Remove(&cx));
         settle(&mut session, &case, &decision, context, &self.ui).unwrap()
@@ -615,8 +622,12 @@ impl World {
     /// The gate, applying what is clean.
     pub(super) fn gate(&self, collected: Collected) -> Result<RunEnd, Failure> {
         let allowlist = Allowlist::nothing();
-        let terms = self.terms(ApplyMode::Auto, &allowlist);
-        gate(&self.cx(), &self.store, collected, terms)
+        let options = GateOptions {
+            apply: ApplyMode::Auto,
+            allowlist: &allowlist,
+            app: &self.app(),
+        };
+        gate(&self.cx(), &self.store, collected, options)
     }
 
     /// The gate, and beside it what makes the session's next container.
@@ -633,19 +644,29 @@ impl World {
             &self.cx(),
             &self.store,
             collected,
-            self.terms(apply, &allowlist),
+            GateOptions {
+                apply,
+                allowlist: &allowlist,
+                app: &self.app(),
+            },
             &self.filling(),
         );
         targets.forget("base")?;
         end
     }
 
-    fn terms<'a>(&'a self, apply: ApplyMode, allowlist: &'a Allowlist) -> GateOptions<'a> {
-        GateOptions {
-            apply,
-            allowlist,
-            env: &self.env,
-            ui: &self.ui,
+    /// What a verb would get.
+    pub(super) fn app(&self) -> App {
+        App {
+            env: self.env.clone(),
+            ui: self.ui.clone(),
+            events: SessionEvents::new(self.ui.clone()),
+            cancel: self.cancel.clone(),
+            options: Options {
+                ui: UI,
+                engine: None,
+                use_init_channel: true,
+            },
         }
     }
 
@@ -729,6 +750,13 @@ fn image() -> ImageInfo {
 
 /// A terminal with typed answers, or none if there are no answers, and a home without any
 /// configuration.
+const UI: UiOptions = UiOptions {
+    format: OutputFormat::Text,
+    color: ColorChoice::Never,
+    progress: ProgressChoice::None,
+    verbosity: Verbosity::Normal,
+};
+
 fn surroundings(root: &Path, answers: &'static str) -> (Ui, Memory, Environment) {
     let said = Memory::default();
     let streams = Streams {
@@ -736,12 +764,6 @@ fn surroundings(root: &Path, answers: &'static str) -> (Ui, Memory, Environment)
         stdout: Box::new(said.clone()),
         stderr: Box::new(said.clone()),
         discard_typeahead: || {},
-    };
-    let options = UiOptions {
-        format: OutputFormat::Text,
-        color: ColorChoice::Never,
-        progress: ProgressChoice::None,
-        verbosity: Verbosity::Normal,
     };
     let kind = match answers {
         "" => StreamKind::Other,
@@ -757,7 +779,7 @@ fn surroundings(root: &Path, answers: &'static str) -> (Ui, Memory, Environment)
         ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
     ];
     let env = Environment::new(variables, kinds, None, 1000, "/".into());
-    (Ui::new(streams, options, &env), said, env)
+    (Ui::new(streams, UI, &env), said, env)
 }
 
 /// What a tree in the language looks like once it is built and edited.

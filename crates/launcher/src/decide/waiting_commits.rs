@@ -1,0 +1,38 @@
+//! `WaitingCommits`: what a question about files needs of the commits beside them.
+
+use std::fmt;
+
+use crate::failure::Failure;
+
+/// The commits that wait in the copy of a session.
+pub trait WaitingCommits: fmt::Debug {
+    /// Returns what waits, in escaped words; `None` if nothing does.
+    fn waiting(&self) -> Option<String>;
+
+    /// Whether none wait any more, and what was landed holds all changes of files.
+    fn hold_all(&self) -> bool;
+
+    /// Shows them, asks whether to land them, and lands them after a yes.
+    ///
+    /// # Errors
+    /// When they can't be fetched, examined or landed. What was landed until then is noted.
+    fn ask(&mut self) -> Result<(), Failure>;
+}
+
+/// No commits: those of a case that is no session's.
+#[derive(Debug)]
+pub struct NoCommits;
+
+impl WaitingCommits for NoCommits {
+    fn waiting(&self) -> Option<String> {
+        None
+    }
+
+    fn hold_all(&self) -> bool {
+        false
+    }
+
+    fn ask(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
