@@ -5,6 +5,7 @@
 //! [`exit_code::ExitCode`] or a [`failure::Failure`], and speaks through [`ui::Ui`] only.
 
 pub mod app;
+mod captures;
 pub mod cli;
 mod commands;
 mod commits;

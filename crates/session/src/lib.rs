@@ -12,10 +12,12 @@
 //! | [`engine`] | names, containers and volumes in an engine, and how they go again |
 //! | [`porter`] | exchanges with `porter VERB` inside |
 //! | [`commits`] | commits that were made inside, on their way out |
+//! | [`captures`] | what waited in a session that was discarded or removed |
 //! | [`network`] | the gateway beside the command, and the ports that lead inside |
 //! | [`output`], [`live`], [`pool`], [`credentials`] | beside the steps |
 
 pub mod cancel;
+pub mod captures;
 pub mod commits;
 pub mod context;
 pub mod credentials;

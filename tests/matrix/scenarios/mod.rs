@@ -17,6 +17,7 @@ mod fault;
 mod fault_daemon;
 mod gate;
 mod git;
+mod git_captures;
 mod git_from;
 mod hostile;
 mod image;
@@ -59,6 +60,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     round_trip_large::SCENARIOS,
     gate::SCENARIOS,
     git::SCENARIOS,
+    git_captures::SCENARIOS,
     git_from::SCENARIOS,
     hostile::SCENARIOS,
     isolation::SCENARIOS,

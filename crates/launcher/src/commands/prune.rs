@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::units::{Span, UnitError};
-use crate::ui::{Answer, Choice, OutputFormat, Question};
+use crate::ui::OutputFormat;
 use lazaret_session::lifecycle::prune::{Candidates, Names, Retention};
 use lazaret_session::store::Store;
 use lazaret_session::store::moment::Moment;
@@ -21,7 +21,8 @@ use lazaret_session::store::moment::Moment;
 /// --older-than, so that `undo` works that long; one that was undone stays until `rm`. Sessions
 /// that are in use, wait for a decision or keep their volume stay, and so does everything that
 /// another user or another state directory owns. A session whose apply or undo was cut off
-/// stays too, and is an error.
+/// stays too, and is an error. Captures of what was discarded or removed are removed after
+/// --captures-older-than.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only list what would be removed
@@ -33,6 +34,9 @@ pub struct Args {
     /// Keep applied sessions that were settled less than this ago, such as 12h or 30d; 0s for none
     #[arg(long, value_name = "TIME", default_value = "7d", value_parser = age)]
     pub older_than: Duration,
+    /// Keep captures of discarded and removed sessions that were taken less than this ago
+    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = age)]
+    pub captures_older_than: Duration,
 }
 
 /// Reads an age. Unlike a time limit, it may be nothing.
@@ -43,22 +47,12 @@ fn age(text: &str) -> Result<Duration, UnitError> {
     }
 }
 
-const CHOICES: [Choice; 2] = [
-    Choice {
-        key: "y",
-        word: "yes",
-    },
-    Choice {
-        key: "n",
-        word: "no",
-    },
-];
-
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     let ui = &app.ui;
     let retention = Retention {
         older_than: args.older_than,
+        captures_older_than: args.captures_older_than,
         now: Moment::now(),
     };
     let mut candidates = Candidates::of(&store, &retention)?;
@@ -98,13 +92,9 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
 /// The answer is not yes.
 fn ask(names: &Names, app: &App) -> Result<(), Failure> {
     list(names, "would remove", app);
-    let question = Question {
-        text: "Remove them for good?",
-        choices: &CHOICES,
-    };
-    match app.ui.prompt(&question, &app.cancel) {
-        Answer::Chosen("y") => Ok(()),
-        _ => {
+    match app.ui.confirms("Remove them for good?", &app.cancel) {
+        true => Ok(()),
+        false => {
             let text = "nothing is removed without a yes";
             Err(Failure::message(FailureKind::Refused, text)
                 .hinted("Answer at a terminal, or run `lazaret prune --yes`."))
@@ -121,6 +111,7 @@ fn tell(names: &Names, args: &Args, app: &App) {
         };
         ui.json(&json!({
             "dry_run": args.dry_run,
+            "captures": text(&mut names.captures.iter().map(SessionId::as_str)),
             "sessions": text(&mut names.sessions.iter().map(SessionId::as_str)),
             "containers": text(&mut names.containers.iter().map(ContainerName::as_str)),
             "volumes": text(&mut names.volumes.iter().map(VolumeName::as_str)),
@@ -142,6 +133,9 @@ fn list(names: &Names, verb: &str, app: &App) {
     let result = |what: &str, name: &str| app.ui.result(&format!("{verb} {what} {name}"));
     for name in &names.sessions {
         result("session", name.as_str());
+    }
+    for name in &names.captures {
+        result("capture", name.as_str());
     }
     for name in &names.containers {
         result("container", name.as_str());

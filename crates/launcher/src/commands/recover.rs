@@ -1,5 +1,7 @@
 //! `lazaret recover`.
 
+mod captures;
+
 use std::fs::File;
 
 use lazaret_runtime::SessionId;
@@ -31,10 +33,17 @@ pub struct Args {
     /// Session [default: all that were interrupted]
     #[arg(value_name = "NAME")]
     pub session: Option<SessionId>,
+    /// List what was captured before sessions were discarded or removed; with NAME, make that
+    /// capture a session again
+    #[arg(long)]
+    pub captures: bool,
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
+    if args.captures {
+        return captures::run(&store, args.session.as_ref(), app);
+    }
     let wanted = match args.session {
         Some(id) => vec![store.find(&id)?.id().clone()],
         None => broken(&store, app)?,

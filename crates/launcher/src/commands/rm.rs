@@ -6,6 +6,7 @@ use lazaret_runtime::SessionId;
 use lazaret_transfer::HistoryState;
 
 use crate::app::App;
+use crate::captures::{capture, tell};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use lazaret_session::engine::inventory::Inventory;
@@ -16,15 +17,20 @@ use lazaret_session::store::{LockedSession, Store, StoreError};
 
 /// Remove sessions; refuses if one has changes that you have not applied or discarded
 ///
-/// A session that is in use, or whose apply or undo was cut off, stays even with --force.
+/// A session that is in use, or whose apply or undo was cut off, stays even with --force. What
+/// waits in one, files and commits, is captured before it is removed: `lazaret recover --captures`
+/// lists such captures and restores them, `lazaret prune` removes those older than 30 days.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Sessions
     #[arg(value_name = "NAME", required = true)]
     pub sessions: Vec<SessionId>,
-    /// Remove even changes that exist nowhere else: unreviewed ones, and those taken back by `undo`
+    /// Remove even sessions with changes that wait, or that `undo` took back
     #[arg(long)]
     pub force: bool,
+    /// Keep no capture: what waits is gone for good
+    #[arg(long, requires = "force")]
+    pub no_capture: bool,
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
@@ -43,8 +49,13 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     }
     for (id, session) in sessions {
         let commits = with(&session.record().commits);
+        let captured = match args.no_capture {
+            true => None,
+            false => capture(&session, &store, app)?,
+        };
         remove(&store, session, app)?;
         app.ui.status(&format!("removed {id}{commits}"));
+        captured.iter().for_each(|capture| tell(capture, &app.ui));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -86,7 +97,8 @@ fn check(id: &SessionId, session: &LockedSession) -> Result<(), Failure> {
             false => format!("session {id} holds {commits}, which its workspace has not"),
         };
         return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
-            "Look with `lazaret diff {id}`; `lazaret rm --force {id}` removes them for good."
+            "Look with `lazaret diff {id}`; `lazaret rm --force {id}` removes the session, and \
+             keeps what waits as a capture."
         )));
     }
     let applies = applies(session.dir())?;

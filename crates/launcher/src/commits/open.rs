@@ -4,7 +4,7 @@ use lazaret_commits::examine::{Examination, ExaminedTip, Rules, examine};
 use lazaret_commits::git::Git;
 use lazaret_commits::land_name::{LandName, LandNames};
 use lazaret_commits::refusal::Refusal;
-use lazaret_transfer::Repository;
+use lazaret_transfer::{Repository, WorkspaceDir};
 use lazaret_tree::{RelPath, RelPathBuf};
 use lazaret_validator::Policy;
 
@@ -14,7 +14,8 @@ use crate::decide::case::{policy_of, workspace_of};
 use crate::failure::{Failure, FailureKind};
 use crate::image;
 use crate::session_access::{session_context, waiting};
-use lazaret_session::commits::fetch::{FetchRequest, FetchedCommits, fetch};
+use lazaret_session::captures::saved_pack;
+use lazaret_session::commits::fetch::{CommitSource, FetchRequest, FetchedCommits, fetch};
 use lazaret_session::store::record::Phase;
 use lazaret_session::store::sync_state::read_collection;
 use lazaret_session::store::{LockedSession, Store};
@@ -83,27 +84,30 @@ pub(crate) fn open(
             stays,
         });
     }
-    let search_path = app.env.for_detection().path.unwrap_or_default();
-    let git = Git::find(&search_path, workspace.path()).ok_or_else(|| {
+    let git = find_git(app, &workspace).ok_or_else(|| {
         let text = "commits are read by git, and there is none on this machine";
         Failure::message(FailureKind::Workspace, text).hinted("Install git.")
     })?;
-    let detected = app.engine_of(record)?;
-    let base = image::ensure(app, &detected, "base")?.pinned;
-    let cx = session_context(app, store, detected);
     let ids: Vec<_> = tips.iter().map(|one| one.tip.id).collect();
-    let fetched = cx.phase("fetch commits", |_| {
-        let inside = RelPath::new(".git").map(ToOwned::to_owned);
-        let inside = inside.map_err(|error| Failure::new(FailureKind::Internal, error))?;
-        let request = FetchRequest {
-            image: &base,
+    let fetching = |source| -> Result<FetchRequest<'_>, Failure> {
+        Ok(FetchRequest {
+            source,
             git,
             repository: &repository,
-            inside,
+            inside: repository_inside()?,
             tips: ids.clone(),
-        };
-        Ok::<_, Failure>(fetch(&cx, session, request)?)
-    })?;
+        })
+    };
+    let fetched = match saved_pack(session.dir())? {
+        Some(pack) => fetch(session, fetching(CommitSource::Pack(pack, &app.cancel))?)?,
+        None => {
+            let detected = app.engine_of(record)?;
+            let base = image::ensure(app, &detected, "base")?.pinned;
+            let cx = session_context(app, store, detected);
+            let request = fetching(CommitSource::Volume(&cx, &base))?;
+            cx.phase("fetch commits", |_| fetch(session, request))?
+        }
+    };
     let (baseline, _) = read_collection(session.dir())?;
     let policy = policy_of(record, &app.env, session.dir(), &baseline)?;
     let rules = Rules {
@@ -115,9 +119,7 @@ pub(crate) fn open(
         allow: request.allow,
     };
     let is_cancelled = || app.cancel.check().is_err();
-    let examination = cx.phase("examine commits", |_| {
-        examine(&fetched.quarantine, &ids, &rules, &is_cancelled)
-    })?;
+    let examination = examine(&fetched.quarantine, &ids, &rules, &is_cancelled)?;
     Ok(OpenCommits {
         repository,
         fetched: Some(fetched),
@@ -148,6 +150,18 @@ impl OpenCommits {
         });
         self.tips.iter().zip(states)
     }
+}
+
+/// Finds the user's git, and nothing in the workspace that has its name.
+pub(crate) fn find_git(app: &App, workspace: &WorkspaceDir) -> Option<Git> {
+    let search_path = app.env.for_detection().path.unwrap_or_default();
+    Git::find(&search_path, workspace.path())
+}
+
+/// Returns where the repository lies inside, from the workspace's root.
+pub(crate) fn repository_inside() -> Result<RelPathBuf, Failure> {
+    let path = RelPath::new(".git").map(ToOwned::to_owned);
+    path.map_err(|error| Failure::new(FailureKind::Internal, error))
 }
 
 fn no_repository(why: &str) -> Failure {

@@ -184,7 +184,7 @@ fn nothing_is_lost(id: &SessionId) -> String {
     format!("Nothing is lost: `lazaret recover {id}` goes on from here.")
 }
 
-words!(PruneError: Store | Engine | Sweep | History;
+words!(PruneError: Store | Engine | Sweep | History | Capture;
     PruneError::Judge { id, source } => {
         Self::from(*source).context(format!("cannot judge session {id}"))
     }

@@ -118,7 +118,27 @@ fn read_lines(mut stdin: Box<dyn BufRead + Send>, requests: &Receiver<Sender<Eve
     }
 }
 
+const YES_OR_NO: [Choice; 2] = [
+    Choice {
+        key: "y",
+        word: "yes",
+    },
+    Choice {
+        key: "n",
+        word: "no",
+    },
+];
+
 impl Ui {
+    /// Whether a person answers yes.
+    pub fn confirms(&self, text: &str, cancel: &Cancel) -> bool {
+        let question = Question {
+            text,
+            choices: &YES_OR_NO,
+        };
+        self.prompt(&question, cancel) == Answer::Chosen("y")
+    }
+
     /// Asks, and waits for a person to answer.
     ///
     /// Without a terminal on stdin and stderr nothing is asked or read, so that `yes |`

@@ -1,5 +1,7 @@
 //! Brings commits of a session's volume into a quarantine on the host.
 
+use std::fs::File;
+
 use lazaret_commits::git::{Git, GitError};
 use lazaret_commits::linked::LinkedRepository;
 use lazaret_commits::quarantine::{Quarantine, QuarantineError};
@@ -7,16 +9,26 @@ use lazaret_image_builder::Pinned;
 use lazaret_transfer::{ObjectId, Repository};
 use lazaret_tree::{PathError, RelPathBuf};
 
+use crate::cancel::Cancel;
 use crate::commits::packer::{MAX_PACK_BYTES, PACK_TIMEOUT, PackError, PackRequest, pack};
 use crate::context::SessionContext;
 use crate::store::LockedSession;
 use crate::store::sync_state::read_tips;
 
+/// Where the commits of a session are.
+#[derive(Debug)]
+pub enum CommitSource<'a> {
+    /// In its volume: git packs them in a container of the image, `base`.
+    Volume(&'a SessionContext<'a>, &'a Pinned),
+    /// In the pack that was saved when the session was captured.
+    Pack(File, &'a Cancel),
+}
+
 /// What is fetched.
 #[derive(Debug)]
 pub struct FetchRequest<'a> {
-    /// The image that has git, `base`.
-    pub image: &'a Pinned,
+    /// Where it is.
+    pub source: CommitSource<'a>,
     /// The user's git.
     pub git: Git,
     /// The repository of the session's workspace.
@@ -54,39 +66,47 @@ pub enum FetchError {
     Io(#[from] PathError),
 }
 
-/// Has commits packed in a container, and indexes the pack in a quarantine.
+/// Indexes a pack of commits in a quarantine.
 ///
 /// # Errors
 /// Why they were not fetched.
 pub fn fetch(
-    cx: &SessionContext<'_>,
     session: &LockedSession,
     request: FetchRequest<'_>,
 ) -> Result<FetchedCommits, FetchError> {
     let FetchRequest {
-        image,
+        source,
         git,
         repository,
         inside,
         tips,
     } = request;
     let dir = session.dir();
-    let is_cancelled = || cx.cancel.check().is_err();
+    let cancel = match &source {
+        CommitSource::Volume(cx, _) => cx.cancel,
+        CommitSource::Pack(_, cancel) => cancel,
+    };
+    let is_cancelled = || cancel.check().is_err();
     let linked = LinkedRepository::create(git.clone(), &dir.file("linked.git"), repository)?;
     let sent = read_tips(dir).ids();
     let known = linked.known(&sent, &is_cancelled)?;
     let mut quarantine = Quarantine::create(git, &dir.file("commits.git"), repository)?;
-    let request = PackRequest {
-        repository: inside,
-        tips,
-        known,
-        max_bytes: MAX_PACK_BYTES,
-        timeout: PACK_TIMEOUT,
-    };
-    pack(cx, session.record(), image, &request, |pack| {
-        quarantine
-            .take_in(pack, &is_cancelled)
-            .map_err(FetchError::from)
-    })?;
+    match source {
+        CommitSource::Pack(mut saved, _) => quarantine.take_in(&mut saved, &is_cancelled)?,
+        CommitSource::Volume(cx, image) => {
+            let request = PackRequest {
+                repository: inside,
+                tips,
+                known,
+                max_bytes: MAX_PACK_BYTES,
+                timeout: PACK_TIMEOUT,
+            };
+            pack(cx, session.record(), image, &request, |pack| {
+                quarantine
+                    .take_in(pack, &is_cancelled)
+                    .map_err(FetchError::from)
+            })?;
+        }
+    }
     Ok(FetchedCommits { quarantine, linked })
 }

@@ -8,6 +8,7 @@ use lazaret_runtime::{ContainerName, Engine, EngineError, SessionId, VolumeName}
 use lazaret_transfer::HistoryState;
 use lazaret_tree::AtPath as _;
 
+use crate::captures::{Capture, CaptureError};
 use crate::engine::inventory::{Inventory, SweepError};
 use crate::engine::owner::ResourceOwner;
 use crate::engine::tags::KnownPrefixes;
@@ -33,6 +34,9 @@ pub enum PruneError {
     /// What was applied is not known.
     #[error(transparent)]
     History(#[from] HistoryError),
+    /// A capture could not be read or removed.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
     /// Whether a session may go is not known.
     #[error("cannot judge session {id}")]
     Judge {
@@ -56,6 +60,8 @@ pub enum PruneError {
 pub struct Retention {
     /// How long ago a session was settled at least whose applies are in force.
     pub older_than: Duration,
+    /// How long ago a capture was taken at least.
+    pub captures_older_than: Duration,
     /// What counts as now.
     pub now: Moment,
 }
@@ -67,6 +73,8 @@ pub struct Candidates {
     settled: Vec<Settled>,
     /// Those whose next container was being made, or removed, by a launcher that died.
     half_made: Vec<LockedSession>,
+    /// Old captures.
+    captures: Vec<Capture>,
     /// Why others are left as they are: something of them was cut off, or can't be read.
     pub refused: Vec<PruneError>,
 }
@@ -84,6 +92,7 @@ struct Settled {
 pub struct Plan {
     settled: Vec<Settled>,
     half_made: Vec<LockedSession>,
+    captures: Vec<Capture>,
     /// In the engine, by the tag of the owner.
     inventory: BTreeMap<String, Inventory>,
 }
@@ -93,6 +102,8 @@ pub struct Plan {
 pub struct Names {
     /// Sessions.
     pub sessions: Vec<SessionId>,
+    /// Captures.
+    pub captures: Vec<SessionId>,
     /// Containers.
     pub containers: Vec<ContainerName>,
     /// Volumes.
@@ -115,7 +126,13 @@ impl Candidates {
     /// # Errors
     /// When the state directory can't be read.
     pub fn of(store: &Store, retention: &Retention) -> Result<Self, PruneError> {
-        let mut found = Self::default();
+        let mut captures = Capture::list(store)?;
+        captures
+            .retain(|capture| capture.taken().age(&retention.now) >= retention.captures_older_than);
+        let mut found = Self {
+            captures,
+            ..Self::default()
+        };
         for dir in store.list()? {
             let session = match store.lock(dir.id()) {
                 Ok(session) => session,
@@ -155,6 +172,7 @@ impl Candidates {
         let mut plan = Plan {
             settled: self.settled,
             half_made: self.half_made,
+            captures: self.captures,
             inventory: BTreeMap::new(),
         };
         let removable = RemovableObjects::of(store, &plan)?.of_these(all);
@@ -173,7 +191,9 @@ impl Candidates {
 /// Whether a settled session itself may go. Work of the agent that was taken back exists nowhere
 /// else, so that stays; what is in force can be taken back for a while.
 fn is_expired(session: &LockedSession, retention: &Retention) -> Result<bool, PruneError> {
-    let Retention { older_than, now } = retention;
+    let Retention {
+        older_than, now, ..
+    } = retention;
     let applies = applies(session.dir())?;
     if applies
         .iter()
@@ -209,6 +229,7 @@ impl Plan {
         let mut names = Names::default();
         let expired = self.settled.iter().filter(|settled| settled.is_expired);
         (names.sessions).extend(expired.map(|settled| settled.session.dir().id().clone()));
+        (names.captures).extend(self.captures.iter().map(|capture| capture.id().clone()));
         for inventory in self.inventory.values() {
             names.add(inventory);
         }
@@ -264,6 +285,13 @@ impl Plan {
             match session.remove() {
                 Ok(()) => pruned.removed.sessions.push(id),
                 Err(error) => pruned.fail(id.as_str(), error.into()),
+            }
+        }
+        for capture in self.captures {
+            let id = capture.id().clone();
+            match capture.remove() {
+                Ok(()) => pruned.removed.captures.push(id),
+                Err(error) => pruned.failed.push(error.into()),
             }
         }
         Ok(pruned)

@@ -1,14 +1,10 @@
 //! A sweep beside a run that takes a slot, in every order of their steps.
 
-use std::time::SystemTime;
-
 use lazaret_runtime::SessionId;
 
 use crate::engine::tags::KnownPrefixes;
 use crate::pool::{Fingerprint, LockedSlot, PoolStore, SlotFile};
-use crate::store::record::{
-    GateLimits, GitSelection, KeepVolume, NewRecord, Record, SelectionRecord,
-};
+use crate::store::example::example_record;
 use crate::store::{LockedSession, Store};
 
 /// A store with one slot, a run that takes it, and a sweep that looks for what has no owner.
@@ -57,7 +53,7 @@ impl Race {
             0 => self.locked = Some(self.pool.lock(&self.tag).unwrap().unwrap()),
             1 => self.locked.as_mut().unwrap().take().unwrap(),
             2 => {
-                let mut record = record();
+                let mut record = example_record();
                 record.berth = Some(self.tag.clone());
                 self.session = Some(self.store.create(record).unwrap());
             }
@@ -81,34 +77,6 @@ impl Race {
             _ => {}
         }
     }
-}
-
-fn record() -> Record {
-    let new = NewRecord {
-        id: "shop".parse().unwrap(),
-        store: "0123456789abcdef".to_owned(),
-        workspace: "/work".into(),
-        workspace_identity: (1, 1),
-        profile: "base".to_owned(),
-        command: vec!["work".to_owned()],
-        engine: "engine".to_owned(),
-        image: "image".to_owned(),
-        gate: GateLimits {
-            max_entries: 1,
-            max_bytes: 1,
-            max_file_bytes: 1,
-        },
-        keep: KeepVolume::UntilSettled,
-        selection: SelectionRecord {
-            git: GitSelection::None,
-            exclude: Vec::new(),
-            shared: None,
-            from: None,
-        },
-        bounds: Default::default(),
-        egress: None,
-    };
-    Record::new(new, SystemTime::UNIX_EPOCH)
 }
 
 /// Every order of so many steps of a run (true) and of a sweep.

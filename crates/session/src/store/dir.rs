@@ -20,7 +20,7 @@ pub struct SessionDir {
 }
 
 impl SessionDir {
-    pub(super) fn new(id: SessionId, path: PathBuf) -> Self {
+    pub(crate) fn new(id: SessionId, path: PathBuf) -> Self {
         Self { id, path }
     }
 
@@ -30,7 +30,7 @@ impl SessionDir {
         Self::new("test".parse().unwrap(), path.to_path_buf())
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 

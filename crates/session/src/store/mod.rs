@@ -8,6 +8,8 @@
 pub mod deferred_sync;
 mod dir;
 mod error;
+#[cfg(test)]
+pub(crate) mod example;
 pub mod file;
 pub mod file_lock;
 pub mod from_branch;
@@ -230,8 +232,18 @@ impl Store {
     }
 
     fn dir(&self, id: SessionId) -> SessionDir {
-        let path = self.root.join("sessions").join(id.as_str());
+        let path = self.session_path(&id);
         SessionDir::new(id, path)
+    }
+
+    /// Returns where a session of this name lies.
+    pub(crate) fn session_path(&self, id: &SessionId) -> PathBuf {
+        self.root.join("sessions").join(id.as_str())
+    }
+
+    /// Returns where the captures lie.
+    pub(crate) fn captures(&self) -> PathBuf {
+        self.root.join("captures")
     }
 }
 

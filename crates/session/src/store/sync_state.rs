@@ -209,7 +209,7 @@ pub(crate) fn read_baseline(dir: &SessionDir) -> Result<Tree, SyncStateError> {
 
 /// Reads what the refs of the workspace named; nothing if the file is damaged: then more counts
 /// as made inside.
-pub(crate) fn read_tips(dir: &SessionDir) -> Tips {
+pub fn read_tips(dir: &SessionDir) -> Tips {
     let file = File::open(dir.file("tips")).ok();
     let read = file.and_then(|file| Tips::read_from(&mut BufReader::new(file)).ok());
     read.unwrap_or_default()
