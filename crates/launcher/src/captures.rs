@@ -1,6 +1,7 @@
 //! Captures what waits in a session before a verb destroys it.
 
 use lazaret_commits::linked::LinkedRepository;
+use lazaret_gate::decision::Decision;
 use lazaret_runtime::SessionId;
 use lazaret_transfer::{ObjectId, Repository};
 
@@ -39,8 +40,28 @@ pub(crate) fn capture(
             .context(format!(
                 "session {id} stays: what waits in it can't be captured"
             ))
-            .hinted("`--no-capture` removes it for good.")
+            .hinted(format!(
+                "`lazaret discard {id} --no-capture` removes it for good."
+            ))
     })
+}
+
+/// Captures what waits in a session, if it is about to be discarded, and says so.
+///
+/// # Errors
+/// As [`capture`].
+pub(crate) fn before_discard(
+    decision: &Decision,
+    session: &LockedSession,
+    store: &Store,
+    app: &App,
+) -> Result<(), Failure> {
+    if !matches!(decision, Decision::Discard) {
+        return Ok(());
+    }
+    let captured = capture(session, store, app)?;
+    captured.iter().for_each(|capture| tell(capture, &app.ui));
+    Ok(())
 }
 
 /// Says that something was captured.

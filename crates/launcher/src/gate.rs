@@ -7,6 +7,7 @@ use lazaret_gate::choices::Choices;
 use lazaret_tree::escape;
 
 use crate::app::App;
+use crate::captures::before_discard;
 use crate::commits::session_commits::SessionCommits;
 use crate::decide::case::open_case;
 use crate::decide::settle::{finish, settle};
@@ -140,6 +141,7 @@ pub fn gate(
         events: cx.events,
         cancel: cx.cancel,
     };
+    before_discard(&decision, &session, store, options.app)?;
     let settled = cx.phase("apply", |_| {
         settle(&mut session, &case, &decision, context, &options.app.ui)
     })?;

@@ -242,13 +242,13 @@ fn ask(
     }
 }
 
-/// What was refused is thrown away only by a second word: nothing brings it back.
+/// What was refused is thrown away only by a second word.
 fn refuse(all: usize, context: AskContext<'_>) -> Decision {
     let commits = context.commits.waiting();
     let commits = commits.map_or(String::new(), |commits| {
         format!(" and the copy ({commits})")
     });
-    let text = format!("Throw {}{commits} away for good?", changes(all));
+    let text = format!("Throw {}{commits} away?", changes(all));
     let question = Question {
         text: &text,
         choices: &[YES, KEEP],

@@ -8,6 +8,7 @@ use lazaret_runtime::SessionId;
 
 use super::session_context;
 use crate::app::App;
+use crate::captures::before_discard;
 use crate::decide::allowlist;
 use crate::decide::case::open_case;
 use crate::decide::settle;
@@ -82,6 +83,7 @@ pub(crate) fn settle(
         events: &app.events,
         cancel: &app.cancel,
     };
+    before_discard(&decision, session, store, app)?;
     let settled = settle::settle(session, case, &decision, context, &app.ui)?;
     if let (Outcome::Discarded, Some(cx)) = (settled.outcome, &cx) {
         drop_after_discard(cx, session);

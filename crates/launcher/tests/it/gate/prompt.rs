@@ -228,7 +228,7 @@ fn g4_the_rest_at_once() {
 fn g4_a_no_throws_away_by_a_second_word_only() {
     let talk = ask(&desk(), "n\ny\n");
     assert!(matches!(talk.decision, Decision::Discard));
-    let question = "lazaret? Throw 9 changes away for good? [y]es [k]eep:";
+    let question = "lazaret? Throw 9 changes away? [y]es [k]eep:";
     assert!(talk.said.contains(question), "{}", talk.said);
     let kept = ask(&desk(), "n\nk\n").decision;
     assert!(matches!(kept, Decision::Keep(KeepReason::Chosen)));
@@ -318,7 +318,7 @@ fn commits_that_cannot_be_landed_leave_the_files_to_be_decided_on() {
     let talk = ask_beside(&mut branch, &desk(), "c\nn\ny\n");
     assert!(matches!(talk.decision, Decision::Discard));
     assert!(talk.said.contains("no engine answers"), "{}", talk.said);
-    let question = "Throw 9 changes and the copy (branch fix: 2 commits) away for good?";
+    let question = "Throw 9 changes and the copy (branch fix: 2 commits) away?";
     assert!(talk.said.contains(question), "{}", talk.said);
 }
 

@@ -29,6 +29,7 @@ fn later(seconds: u64) -> Moment {
 fn plan(world: &World, now: Moment) -> Plan {
     let retention = Retention {
         older_than: Duration::from_secs(7 * DAY),
+        captures_older_than: Duration::ZERO,
         now,
     };
     let candidates = Candidates::of(&world.store, &retention).unwrap();
