@@ -76,6 +76,26 @@ impl World {
         self.scratch.path().join(path)
     }
 
+    /// Makes a key of ssh's the one that the repository of `dir` signs with.
+    pub fn sign_with_a_new_key(&self, dir: &str) {
+        let key = self.path("key").display().to_string();
+        duct::cmd!("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", &key)
+            .run()
+            .expect("openssh-client is installed");
+        let public = std::fs::read_to_string(format!("{key}.pub")).expect("a key");
+        self.write("signers", &format!("user@example.org {public}"));
+        let signers = self.path("signers").display().to_string();
+        for (name, value) in [
+            ("gpg.format", "ssh"),
+            ("gpg.ssh.allowedSignersFile", &*signers),
+            ("user.signingkey", &*key),
+            ("user.name", "User"),
+            ("user.email", "user@example.org"),
+        ] {
+            self.git(dir, &["config", name, value]);
+        }
+    }
+
     /// Runs git in a directory of it.
     #[track_caller]
     pub fn git(&self, dir: &str, arguments: &[&str]) -> String {

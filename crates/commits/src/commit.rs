@@ -18,10 +18,21 @@ pub struct Commit {
     pub committer: Vec<u8>,
     /// When it was committed, in seconds since 1970.
     pub time: i64,
+    /// When it was written and committed, as git writes that: `seconds zone`.
+    pub dates: Dates,
     /// Whether it carries a signature. Signatures are not verified.
     pub is_signed: bool,
     /// The message.
     pub message: Vec<u8>,
+}
+
+/// The dates of a commit, each as `seconds zone`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dates {
+    /// When it was written.
+    pub author: String,
+    /// When it was committed.
+    pub committer: String,
 }
 
 /// Why bytes are no commit.
@@ -67,8 +78,8 @@ impl Commit {
                 return Err(CommitError::ManyParents);
             }
         }
-        let (author, _) = person(line(&mut rest), b"author")?;
-        let (committer, time) = person(line(&mut rest), b"committer")?;
+        let author = person(line(&mut rest), b"author")?;
+        let committer = person(line(&mut rest), b"committer")?;
         let mut is_signed = false;
         let mut is_first = true;
         loop {
@@ -89,9 +100,13 @@ impl Commit {
         Ok(Self {
             tree,
             parents,
-            author,
-            committer,
-            time,
+            dates: Dates {
+                author: author.date,
+                committer: committer.date,
+            },
+            author: author.who,
+            committer: committer.who,
+            time: committer.seconds,
             is_signed,
             message: rest.to_vec(),
         })
@@ -135,20 +150,32 @@ fn is_header(line: &[u8]) -> bool {
     !key.is_empty() && key.len() < line.len() && key.iter().all(u8::is_ascii_graphic)
 }
 
+/// Who did what a commit says, and when.
+struct Person {
+    who: Vec<u8>,
+    seconds: i64,
+    date: String,
+}
+
 /// Reads `Name <address> seconds zone`.
-fn person(line: Option<&[u8]>, key: &[u8]) -> Result<(Vec<u8>, i64), CommitError> {
+fn person(line: Option<&[u8]>, key: &[u8]) -> Result<Person, CommitError> {
     let parsed = value(line, key).and_then(|text| {
         let end = text.iter().rposition(|&byte| byte == b'>')?;
         let (who, when) = text.split_at_checked(end + 1)?;
         let is_name = who.iter().filter(|&&byte| byte == b'<').count() == 1
             && who.iter().filter(|&&byte| byte == b'>').count() == 1;
         let when = std::str::from_utf8(when).ok()?.strip_prefix(' ')?;
+        let date = when.to_owned();
         let (seconds, zone) = when.split_once(' ')?;
         let is_zone = matches!(zone.as_bytes(), [b'+' | b'-', digits @ ..]
             if digits.len() == 4 && digits.iter().all(u8::is_ascii_digit));
         let is_number = seconds.bytes().all(|byte| byte.is_ascii_digit());
         let seconds = seconds.parse().ok().filter(|_| is_number)?;
-        (is_name && is_zone).then(|| (who.to_vec(), seconds))
+        (is_name && is_zone).then(|| Person {
+            who: who.to_vec(),
+            seconds,
+            date,
+        })
     });
     parsed.ok_or(CommitError::Person)
 }

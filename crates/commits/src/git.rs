@@ -144,6 +144,27 @@ impl Git {
             .env("GIT_DIR", dir)
             .args(arguments)
     }
+
+    /// Prepares a command in `dir` that has the user's variables, but for those by which git
+    /// takes another repository, configuration or program. It reads the user's configuration.
+    pub(crate) fn call_as_user(
+        &self,
+        dir: &Path,
+        variables: &[(OsString, OsString)],
+        arguments: &[&str],
+    ) -> GitCall {
+        let is_git = |name: &OsStr| name.as_encoded_bytes().starts_with(b"GIT_");
+        let kept = variables.iter().filter(|(name, _)| !is_git(name));
+        GitCall {
+            program: self.path.clone(),
+            dir: dir.to_owned(),
+            arguments: NEUTRAL.iter().map(Into::into).collect(),
+            environment: kept.cloned().collect(),
+            limits: None,
+        }
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .args(arguments)
+    }
 }
 
 impl GitCall {
@@ -273,6 +294,15 @@ impl Ended {
             return Ok(text.trim_end_matches('\n').to_owned());
         }
         Err(self.failed(doing))
+    }
+
+    /// Returns the first line in which it names an error, escaped; `None` if there is none.
+    pub(crate) fn error_line(&self) -> Option<String> {
+        let stderr = String::from_utf8_lossy(&self.stderr);
+        let mut lines = stderr
+            .lines()
+            .filter_map(|line| line.strip_prefix("error: "));
+        lines.next().map(|line| escape(line.as_bytes()))
     }
 
     /// Says that it failed.

@@ -7,6 +7,7 @@
 //! | follow | [`history`] | which commits of a tip are new, oldest first |
 //! | compare | [`snapshot`] | the change set between two commits |
 //! | judge | [`examine`] | each commit against its first parent, each tip against its base |
+//! | sign | [`sign`] | the new commits again, with the user's signature |
 //! | share | [`linked`] | a repository of ours with the user's objects and refs |
 //! | land | [`land`] | refs below `lazaret/<session>/` in the user's repository |
 //!
@@ -28,6 +29,7 @@ pub mod linked;
 pub mod objects;
 pub mod quarantine;
 pub mod refusal;
+pub mod sign;
 pub mod snapshot;
 pub mod tree_object;
 

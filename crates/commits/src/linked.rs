@@ -77,15 +77,27 @@ impl LinkedRepository {
     ) -> Result<Vec<ObjectId>, GitError> {
         let refs = self.refs(&[MAX_KNOWN], is_cancelled)?;
         let mut known: Vec<ObjectId> = refs.into_iter().map(|(_, id)| id).collect();
-        let asked: String = others.iter().map(|id| format!("{id}\n")).collect();
+        known.extend(self.having(others, is_cancelled)?);
+        known.sort_unstable();
+        known.dedup();
+        Ok(known)
+    }
+
+    /// Returns which of these objects the user has.
+    ///
+    /// # Errors
+    /// Git's.
+    pub fn having(
+        &self,
+        ids: &[ObjectId],
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<Vec<ObjectId>, GitError> {
+        let asked: String = ids.iter().map(|id| format!("{id}\n")).collect();
         let call = self.call(&["cat-file", "--batch-check=%(objectname)"]);
         let there = call.run(&mut asked.as_bytes(), is_cancelled)?;
         let there = there.text("look for objects in your repository")?;
         let ids = there.lines().map(str::as_bytes);
-        known.extend(ids.filter_map(ObjectId::from_hex));
-        known.sort_unstable();
-        known.dedup();
-        Ok(known)
+        Ok(ids.filter_map(ObjectId::from_hex).collect())
     }
 }
 

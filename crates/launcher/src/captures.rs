@@ -6,7 +6,7 @@ use lazaret_runtime::SessionId;
 use lazaret_transfer::{ObjectId, Repository};
 
 use crate::app::App;
-use crate::commits::open::{find_git, repository_inside};
+use crate::commits::repository::{find_git, repository_inside};
 use crate::commits::tips::{Lost, Pending};
 use crate::decide::case::workspace_of;
 use crate::failure::{Failure, FailureKind};

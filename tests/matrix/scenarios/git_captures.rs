@@ -45,18 +45,23 @@ fn captured(ctx: &Ctx) -> Result<(), String> {
     ctx.lazaret(&format!("recover --captures {capture}"))?
         .expect_code(2)?
         .expect_text("no capture named")?;
-    ctx.lazaret(&format!("commits land {capture} --lost --yes"))?
+    world.sign_with_a_new_key("main");
+    ctx.lazaret(&format!("commits land {capture} --lost --sign --yes"))?
         .expect_code(0)?;
     let subject = world.git(
         "main",
         &[
             "log",
             "-1",
-            "--format=%s",
+            "--format=%G? %cn %an %s",
             &format!("lazaret/{capture}/fix"),
         ],
     );
-    expect_eq("the branch", &subject, &"one\n".to_owned())?;
+    expect_eq(
+        "the branch",
+        &subject,
+        &"G User lazaret agent one\n".to_owned(),
+    )?;
     let lost = format!("refs/heads/lazaret/{capture}/lost-*");
     let lost = world.git("main", &["for-each-ref", "--format=%(subject)", &lost]);
     expect_eq("what only the reflog held", &lost, &"lost\n".to_owned())?;

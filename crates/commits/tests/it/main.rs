@@ -4,3 +4,4 @@ mod hostile;
 mod kit;
 mod landing;
 mod rounds;
+mod signing;

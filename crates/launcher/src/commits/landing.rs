@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use lazaret_commits::ObjectId;
+use lazaret_commits::examine::ExaminedTip;
 use lazaret_commits::land::{LandError, Landed, LandedHow, Landing, Wanted};
+use lazaret_commits::sign::Signed;
 use lazaret_runtime::SessionId;
 use lazaret_tree::Change;
 
 use super::land_report::LeftReport;
-use super::open::{OpenCommits, TipState};
+use super::open::{OpenCommits, OpenTip, TipState};
 use super::pick::Picked;
 use super::report::RefusalReport;
 use super::settle::open_changes;
@@ -37,20 +39,27 @@ pub(crate) fn land(
     picked: Picked<'_>,
     app: &App,
 ) -> Result<LandResult, Failure> {
+    let signed = picked.signed.clone();
     let result = write_refs(opened, picked, app)?;
     tell(&result, &session.record().id, app);
-    let ids = landed_ids(opened, &result.landed);
+    let landed = Found {
+        opened,
+        signed: &signed,
+        landed: &result.landed,
+    };
+    let ids = landed.ids();
     let open = open_changes(session, &app.env)?;
-    let holding = holding(opened, &result.landed, &open);
+    let holding = landed.holding(&open);
     note_landed(session, &ids, holding)?;
     Ok(result)
 }
 
 /// Makes or moves the refs. What git refuses is added to what is left.
 fn write_refs(opened: &OpenCommits, picked: Picked<'_>, app: &App) -> Result<LandResult, Failure> {
+    let Picked { tips, left, signed } = picked;
     let mut result = LandResult {
         landed: Vec::new(),
-        left: picked.left,
+        left,
     };
     let Some(fetched) = &opened.fetched else {
         return Ok(result);
@@ -62,15 +71,14 @@ fn write_refs(opened: &OpenCommits, picked: Picked<'_>, app: &App) -> Result<Lan
         &fetched.quarantine,
         &is_cancelled,
     )?;
-    let wanted: Vec<Wanted> = picked
-        .tips
+    let wanted: Vec<Wanted> = tips
         .iter()
         .map(|one| Wanted {
             name: one.name.clone(),
-            id: one.tip.id,
+            id: signed.get(&one.tip.id).copied().unwrap_or(one.tip.id),
         })
         .collect();
-    for (one, done) in picked.tips.iter().zip(landing.land(&wanted)?) {
+    for (one, done) in tips.iter().zip(landing.land(&wanted)?) {
         let name = one.tip.source.label();
         match done {
             Ok(done) => result.landed.push((name, done)),
@@ -119,32 +127,50 @@ fn tell(result: &LandResult, session: &SessionId, app: &App) {
     }
 }
 
-/// Returns everything that is in the user's repository now.
-fn landed_ids(opened: &OpenCommits, landed: &[(String, Landed)]) -> BTreeSet<ObjectId> {
-    let mut ids: BTreeSet<ObjectId> = landed.iter().map(|(_, landed)| landed.id).collect();
-    for (one, state) in opened.examined() {
-        if let (true, TipState::Good(tip)) = (ids.contains(&one.tip.id), state) {
-            ids.extend(&tip.commits);
-            ids.insert(tip.commit);
-        }
-    }
-    ids
+/// What was landed, found again among the tips by what they became.
+struct Found<'a> {
+    opened: &'a OpenCommits,
+    signed: &'a Signed,
+    landed: &'a [(String, Landed)],
 }
 
-/// Returns the name of what was landed and holds every change of the session's files that waits;
-/// `None` where nothing does, or nothing waits.
-fn holding(opened: &OpenCommits, landed: &[(String, Landed)], open: &[Change]) -> Option<String> {
-    let mut names = opened.examined().filter_map(|(one, state)| {
-        let (_, landed) = landed.iter().find(|(_, landed)| landed.id == one.tip.id)?;
-        let TipState::Good(tip) = state else {
-            return None;
-        };
-        let holds = |change: &Change| {
-            let landed = tip.changes.get(&change.path);
-            landed.is_some_and(|landed| landed.after == change.after)
-        };
-        let holds_all = !open.is_empty() && open.iter().all(holds);
-        holds_all.then(|| landed.name.to_string())
-    });
-    names.next()
+impl Found<'_> {
+    /// Iterates over the tips that were landed.
+    fn tips(&self) -> impl Iterator<Item = (&OpenTip, &ExaminedTip, &Landed)> {
+        self.opened.examined().filter_map(|(one, state)| {
+            let id = self.signed.get(&one.tip.id).unwrap_or(&one.tip.id);
+            let (_, landed) = self.landed.iter().find(|(_, landed)| landed.id == *id)?;
+            let TipState::Good(tip) = state else {
+                return None;
+            };
+            Some((one, tip, landed))
+        })
+    }
+
+    /// Returns everything that is in the user's repository now, or was signed and is there by
+    /// another id.
+    fn ids(&self) -> BTreeSet<ObjectId> {
+        let mut ids: BTreeSet<ObjectId> = self.landed.iter().map(|(_, one)| one.id).collect();
+        for (one, tip, _) in self.tips() {
+            ids.insert(one.tip.id);
+            ids.insert(tip.commit);
+            ids.extend(&tip.commits);
+            ids.extend(tip.commits.iter().filter_map(|id| self.signed.get(id)));
+        }
+        ids
+    }
+
+    /// Returns the name of what was landed and holds every change of the session's files that
+    /// waits; `None` where nothing does, or nothing waits.
+    fn holding(&self, open: &[Change]) -> Option<String> {
+        let mut names = self.tips().filter_map(|(_, tip, landed)| {
+            let holds = |change: &Change| {
+                let landed = tip.changes.get(&change.path);
+                landed.is_some_and(|landed| landed.after == change.after)
+            };
+            let holds_all = !open.is_empty() && open.iter().all(holds);
+            holds_all.then(|| landed.name.to_string())
+        });
+        names.next()
+    }
 }

@@ -1,13 +1,13 @@
 //! `OpenCommits`: a session whose commits were fetched and examined.
 
 use lazaret_commits::examine::{Examination, ExaminedTip, Rules, examine};
-use lazaret_commits::git::Git;
 use lazaret_commits::land_name::{LandName, LandNames};
 use lazaret_commits::refusal::Refusal;
-use lazaret_transfer::{Repository, WorkspaceDir};
-use lazaret_tree::{RelPath, RelPathBuf};
+use lazaret_transfer::Repository;
+use lazaret_tree::RelPathBuf;
 use lazaret_validator::Policy;
 
+use super::repository::{find_git, repository_inside};
 use super::tips::{Lost, Pending, Tip};
 use crate::app::App;
 use crate::decide::case::{policy_of, workspace_of};
@@ -150,18 +150,6 @@ impl OpenCommits {
         });
         self.tips.iter().zip(states)
     }
-}
-
-/// Finds the user's git, and nothing in the workspace that has its name.
-pub(crate) fn find_git(app: &App, workspace: &WorkspaceDir) -> Option<Git> {
-    let search_path = app.env.for_detection().path.unwrap_or_default();
-    Git::find(&search_path, workspace.path())
-}
-
-/// Returns where the repository lies inside, from the workspace's root.
-pub(crate) fn repository_inside() -> Result<RelPathBuf, Failure> {
-    let path = RelPath::new(".git").map(ToOwned::to_owned);
-    path.map_err(|error| Failure::new(FailureKind::Internal, error))
 }
 
 fn no_repository(why: &str) -> Failure {

@@ -1,5 +1,6 @@
 //! `Picked`: which tips are landed, and which stay.
 
+use lazaret_commits::sign::Signed;
 use lazaret_runtime::SessionId;
 use lazaret_tree::{Severity, escape};
 
@@ -18,6 +19,8 @@ pub(crate) struct Picked<'a> {
     pub(crate) tips: Vec<&'a OpenTip>,
     /// What is blocked or refused.
     pub(crate) left: Vec<LeftReport>,
+    /// What the commits became that the user signed.
+    pub(crate) signed: Signed,
 }
 
 const CHOICES: [Choice; 2] = [
@@ -61,6 +64,7 @@ impl<'a> Picked<'a> {
         let mut picked = Self {
             tips: Vec::new(),
             left: Vec::new(),
+            signed: Signed::new(),
         };
         for (one, state) in opened.examined() {
             let name = one.tip.source.label();

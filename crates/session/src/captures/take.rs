@@ -146,7 +146,9 @@ fn save_pack(
 fn take_over(from: &SessionDir, to: &Path) -> Result<(), PathError> {
     for entry in list_dir(from.path())? {
         let name = entry.file_name();
-        if NOT_TAKEN.iter().any(|other| name == **other) {
+        // A file that is about to replace another one has such a name.
+        let is_staged = name.as_encoded_bytes().starts_with(b".");
+        if is_staged || NOT_TAKEN.iter().any(|other| name == **other) {
             continue;
         }
         let (from, to) = (entry.path(), to.join(&name));

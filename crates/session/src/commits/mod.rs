@@ -7,3 +7,4 @@ mod capped;
 pub mod fetch;
 pub mod landed;
 pub mod packer;
+pub mod signed;

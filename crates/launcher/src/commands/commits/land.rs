@@ -9,6 +9,7 @@ use crate::commits::landing::{LandResult, land};
 use crate::commits::open::{OpenRequest, open};
 use crate::commits::pick::Picked;
 use crate::commits::settle::settle;
+use crate::commits::signing::sign;
 use crate::commits::text::listing;
 use crate::commits::tips::Lost;
 use crate::exit_code::ExitCode;
@@ -36,6 +37,9 @@ pub(super) struct Args {
     /// Land although a rule blocks this path; repeatable
     #[arg(long, value_name = "PATH")]
     allow: Vec<String>,
+    /// Make the commits anew, signed with your key; their ids change, you are their committer
+    #[arg(long)]
+    sign: bool,
     /// Land without asking; what is blocked stays
     #[arg(long)]
     yes: bool,
@@ -62,6 +66,10 @@ pub(super) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         return Err(Failure::message(FailureKind::Refused, text)
             .hinted("Answer at a terminal, or say --yes."));
     }
+    let picked = match args.sign {
+        true => sign(&session, &opened, picked, app)?,
+        false => picked,
+    };
     let LandResult { landed, left } = land(&mut session, &opened, picked, app)?;
     let outcome = settle(&mut session, &store, app)?;
     let commits = session.record().commits.clone();

@@ -1,0 +1,69 @@
+//! Signs the commits of the tips that are landed.
+
+use std::ffi::OsString;
+
+use lazaret_commits::sign::{SignError, Signer, SigningSettings};
+
+use super::land_report::LeftReport;
+use super::open::{OpenCommits, TipState};
+use super::pick::Picked;
+use super::report::RefusalReport;
+use crate::app::App;
+use crate::decide::case::workspace_of;
+use crate::failure::Failure;
+use lazaret_session::commits::signed::{read_signed, write_signed};
+use lazaret_session::store::LockedSession;
+
+/// Makes the commits of each tip anew, signed with the user's key. A tip of which one can't be
+/// signed stays.
+///
+/// # Errors
+/// When git can't be run, an end is wanted, or the disk fails.
+pub(crate) fn sign<'a>(
+    session: &LockedSession,
+    opened: &'a OpenCommits,
+    picked: Picked<'a>,
+    app: &App,
+) -> Result<Picked<'a>, Failure> {
+    let Some(fetched) = &opened.fetched else {
+        return Ok(picked);
+    };
+    let (dir, quarantine) = (session.dir(), &fetched.quarantine);
+    let is_cancelled = || app.cancel.check().is_err();
+    let workspace = workspace_of(session.record())?;
+    let variables = app.env.variables.iter();
+    let variables = variables.map(|(name, value)| (OsString::from(name), value.clone()));
+    let settings = SigningSettings::read(
+        quarantine.git(),
+        workspace.path(),
+        variables.collect(),
+        &is_cancelled,
+    )?;
+    let mut before = read_signed(dir);
+    let known: Vec<_> = before.values().copied().collect();
+    let known = fetched.linked.having(&known, &is_cancelled)?;
+    before.retain(|_, signed| known.contains(signed));
+    let mut signer = Signer::new(quarantine, settings, before);
+    let mut left = picked.left;
+    let mut tips = Vec::new();
+    for (one, state) in opened.examined() {
+        let TipState::Good(tip) = state else { continue };
+        if !picked.tips.iter().any(|picked| picked.name == one.name) {
+            continue;
+        }
+        match signer.sign(one.tip.id, tip, &opened.examination, &is_cancelled) {
+            Ok(_) => tips.push(one),
+            Err(SignError::Git(error)) => return Err(error.into()),
+            Err(error @ (SignError::Refused { .. } | SignError::Tag)) => left.push(LeftReport {
+                name: one.tip.source.label(),
+                why: RefusalReport {
+                    code: "commit.not_signed",
+                    message: error.to_string(),
+                },
+            }),
+        }
+    }
+    let signed = signer.into_signed();
+    write_signed(dir, &signed)?;
+    Ok(Picked { tips, left, signed })
+}
