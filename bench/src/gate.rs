@@ -12,9 +12,11 @@ const UNCHANGED: &str = "100000";
 const CHANGED: &str = "1000";
 /// How many files are applied.
 const APPLIED: &str = "1000";
+/// How many commits are landed.
+const LANDED: &str = "1000";
 
-/// Judges 1,000 changes among 100,000 entries, and applies 1,000 files beside a plain
-/// copy of the same files with `fsync`.
+/// Judges 1,000 changes among 100,000 entries, applies 1,000 files beside a plain copy of the
+/// same files with `fsync`, and lands 1,000 commits beside `git fetch` of the same.
 pub(super) fn run(sh: &Shell, rounds: usize) -> Result<Value> {
     let mut figures = Map::new();
     {
@@ -22,13 +24,21 @@ pub(super) fn run(sh: &Shell, rounds: usize) -> Result<Value> {
         let judge = ["judge", "--", UNCHANGED, CHANGED];
         figures.extend(example(sh, "lazaret-validator", &judge)?);
     }
-    let _section = Section::new(sh, "apply");
     let folder = project::target_dir(sh).join("bench");
     sh.create_dir(&folder)?;
-    let folder = folder.join(format!("apply{}", std::process::id()));
-    let (folder, rounds) = (folder.display().to_string(), rounds.to_string());
-    let apply = ["apply", "--", &folder, APPLIED, &rounds];
-    figures.extend(example(sh, "lazaret-transfer", &apply)?);
+    let rounds = rounds.to_string();
+    let place = |name: &str| {
+        let folder = folder.join(format!("{name}{}", std::process::id()));
+        folder.display().to_string()
+    };
+    {
+        let _section = Section::new(sh, "apply");
+        let apply = ["apply", "--", &place("apply"), APPLIED, &rounds];
+        figures.extend(example(sh, "lazaret-transfer", &apply)?);
+    }
+    let _section = Section::new(sh, "land");
+    let land = ["land", "--", &place("land"), LANDED, &rounds];
+    figures.extend(example(sh, "lazaret-commits", &land)?);
     Ok(json!(figures))
 }
 
