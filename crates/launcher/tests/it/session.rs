@@ -10,6 +10,7 @@ mod fenced;
 mod flaky;
 mod handed;
 mod kept;
+mod killed_landing;
 mod large;
 mod live;
 mod moved;

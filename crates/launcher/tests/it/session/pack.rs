@@ -31,7 +31,7 @@ fn ended(script: &'static str) -> World {
 }
 
 /// Does what `porter run` does, below the directory that plays the volume.
-fn run_git(volume: &Path, call: &mut ExecCall) -> io::Result<i32> {
+pub(super) fn run_git(volume: &Path, call: &mut ExecCall) -> io::Result<i32> {
     let own = tempfile::tempdir()?;
     let inside = |word: &String| match word.strip_prefix("/workspace/") {
         Some(rest) => volume.join(rest).display().to_string(),
