@@ -1,9 +1,11 @@
 //! `lazaret logs`.
 
-use std::fs;
 use std::io::Write as _;
+use std::time::Duration;
 
-use lazaret_tree::PathError;
+use lazaret_runtime::SessionId;
+use lazaret_tree::escape;
+use serde::Serialize;
 
 use crate::app::App;
 use crate::environment::StreamKind;
@@ -11,46 +13,153 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::terminal::TextSanitizer;
 use crate::ui::{Output, OutputFormat};
-use lazaret_session::store::Store;
+use lazaret_session::store::run_log::{Piece, RunLog, runs};
+use lazaret_session::store::{Store, StoreError};
+
+/// How often a log that is followed is looked at.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Show what a session's command wrote
+///
+/// Each run of a session has a log of its own. Of more than 7.5 MiB, the first 2.5 MiB and at
+/// least the last 2.5 MiB are kept.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session
     #[arg(value_name = "NAME")]
-    pub session: lazaret_runtime::SessionId,
+    pub session: SessionId,
+    /// The log of this run, counted from 1 [default: the last]
+    #[arg(long, value_name = "N")]
+    pub run: Option<u32>,
+    /// Go on until the command has ended
+    #[arg(short, long)]
+    pub follow: bool,
+}
+
+/// What `--json` prints: one object, or with `--follow` one a line.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    session: &'a str,
+    run: u32,
+    /// What was printed, escaped.
+    log: String,
+    /// How many bytes are not in the log.
+    missing: u64,
+    /// How many bytes of `log`, before they were escaped, come before those.
+    missing_at: usize,
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     let dir = store.find(&args.session)?;
-    let path = dir.file("log");
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let text = format!(
-                "session {} has no log: its command never started",
-                args.session
-            );
-            return Err(Failure::message(FailureKind::Refused, text));
-        }
-        Err(source) => return Err(PathError { path, source }.into()),
+    let mut log = match RunLog::open(&dir, args.run)? {
+        Some(log) => log,
+        None => return Err(no_log(&args, &runs(&dir)?)),
     };
-    match (app.ui.format(), app.env.streams.stdout) {
-        (OutputFormat::Json, _) => {
-            let log = lazaret_tree::escape(&bytes);
-            app.ui
-                .json(&serde_json::json!({ "session": args.session.as_str(), "log": log }));
-        }
-        (OutputFormat::Text, StreamKind::Terminal) => {
-            write(app, TextSanitizer::default().pass(&bytes).as_bytes());
-        }
-        (OutputFormat::Text, StreamKind::Other) => write(app, &bytes),
+    let mut shown = Shown {
+        app,
+        id: &args.session,
+        run: log.run,
+        sanitizer: TextSanitizer::default(),
+    };
+    if !args.follow {
+        shown.all(&mut log)?;
+        return Ok(ExitCode::SUCCESS);
     }
-    Ok(ExitCode::SUCCESS)
+    loop {
+        // What was printed before it ended is read after that.
+        let is_live = match store.is_live(&args.session) {
+            Err(StoreError::NotFound { .. }) => false,
+            live => live?,
+        };
+        while let Some(piece) = log.next_piece()? {
+            shown.piece(piece);
+        }
+        if !is_live {
+            return Ok(ExitCode::SUCCESS);
+        }
+        if app.cancel.sleep(LOOK).is_err() {
+            return Ok(ExitCode::INTERRUPTED);
+        }
+    }
 }
 
-fn write(app: &App, bytes: &[u8]) {
-    // The user interface remembers a failure and reports it at the end.
-    drop(app.ui.writer(Output::Stdout).write_all(bytes));
+fn no_log(args: &Args, runs: &[u32]) -> Failure {
+    let id = &args.session;
+    let text = match (args.run, runs.last()) {
+        (Some(run), Some(last)) => format!("session {id} has no run {run}: the last is {last}"),
+        _ => format!("session {id} has no log: its command never started"),
+    };
+    Failure::message(FailureKind::Refused, text)
+}
+
+/// Where a log is shown.
+struct Shown<'a> {
+    app: &'a App,
+    id: &'a SessionId,
+    run: u32,
+    sanitizer: TextSanitizer,
+}
+
+impl Shown<'_> {
+    /// Shows all that there is.
+    fn all(&mut self, log: &mut RunLog) -> Result<(), Failure> {
+        if self.app.ui.format() == OutputFormat::Text {
+            while let Some(piece) = log.next_piece()? {
+                self.piece(piece);
+            }
+            return Ok(());
+        }
+        let (mut printed, mut missing, mut missing_at) = (Vec::new(), 0, 0);
+        while let Some(piece) = log.next_piece()? {
+            match piece {
+                Piece::Bytes(bytes) => printed.extend(bytes),
+                Piece::Missing(number) => {
+                    missing += number;
+                    missing_at = printed.len();
+                }
+            }
+        }
+        self.app.ui.json(&Report {
+            missing_at,
+            ..self.report(&printed, missing)
+        });
+        Ok(())
+    }
+
+    fn report(&self, printed: &[u8], missing: u64) -> Report<'_> {
+        Report {
+            session: self.id.as_str(),
+            run: self.run,
+            log: escape(printed),
+            missing,
+            missing_at: 0,
+        }
+    }
+
+    /// Shows what came next.
+    fn piece(&mut self, piece: Piece) {
+        let ui = &self.app.ui;
+        match (ui.format(), piece) {
+            (OutputFormat::Json, Piece::Bytes(bytes)) => {
+                ui.json_line(&self.report(&bytes, 0));
+            }
+            (OutputFormat::Json, Piece::Missing(number)) => {
+                ui.json_line(&self.report(&[], number));
+            }
+            (OutputFormat::Text, Piece::Missing(number)) => {
+                ui.warn(&format!("{number} bytes of output are not in the log"));
+            }
+            (OutputFormat::Text, Piece::Bytes(bytes)) => {
+                // The user interface remembers a failure and reports it at the end.
+                drop(match self.app.env.streams.stdout {
+                    StreamKind::Terminal => {
+                        let text = self.sanitizer.pass(&bytes);
+                        ui.writer(Output::Stdout).write_all(text.as_bytes())
+                    }
+                    StreamKind::Other => ui.writer(Output::Stdout).write_all(&bytes),
+                });
+            }
+        }
+    }
 }

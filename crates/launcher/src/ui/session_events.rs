@@ -99,7 +99,8 @@ impl EventSink for SessionEvents {
                 count(totals.denied)
             )),
             Event::LogTruncated { dropped } => ui.warn(&format!(
-                "the log is full: {dropped} bytes of output are not in it"
+                "the log has the beginning and the end of the output: {dropped} bytes between them \
+                 are not in it"
             )),
             Event::LogFailed { cause } => {
                 ui.warn(&format!("the log could not be written: {cause}"));

@@ -13,6 +13,7 @@ mod kept;
 mod killed_landing;
 mod large;
 mod live;
+mod logs;
 mod moved;
 mod network;
 mod next_container;

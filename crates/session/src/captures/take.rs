@@ -207,7 +207,7 @@ mod tests {
                 record.keep = KeepVolume::Always;
             })
             .unwrap();
-        for name in ["volume", "baseline", "spare", "log"] {
+        for name in ["volume", "baseline", "spare", "changes.txt"] {
             fs::write(session.dir().file(name), name).unwrap();
         }
         let deep = session.dir().file("quarantine/deep");
@@ -225,7 +225,7 @@ mod tests {
         let second = take(&store, &session, None).unwrap();
         assert_ne!(first, second);
         // What a later command writes into the same file is not the capture's.
-        fs::write(session.dir().file("log"), "later").unwrap();
+        fs::write(session.dir().file("changes.txt"), "later").unwrap();
         session.remove().unwrap();
         let all = Capture::list(&store).unwrap();
         assert_eq!(all.len(), 2);
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(record.keep, KeepVolume::UntilSettled);
         let read = |name: &str| fs::read_to_string(restored.dir().file(name)).unwrap();
         assert_eq!(read("quarantine/deep/blob"), "blob");
-        assert_eq!(read("log"), "log");
+        assert_eq!(read("changes.txt"), "changes.txt");
         assert!(!restored.dir().file("spare").exists());
         assert!(matches!(
             restore(&store, &first),

@@ -10,7 +10,7 @@ use crate::lifecycle::setup::Launched;
 use crate::porter::credentials::CredentialLender;
 use crate::spec::RunSpec;
 use crate::store::deferred_sync::DeferredSync;
-use crate::store::run_log::LogFile;
+use crate::store::run_log::{LogFile, next_run};
 use crate::store::{LockedSession, StoreError};
 
 /// A session whose command may have started.
@@ -42,7 +42,7 @@ impl Guarded {
             cx.events.event(Event::Updated(update));
         }
         cx.events.event(Event::LeftOut(&self.container.skipped));
-        let log = LogFile::create(&self.setup.dir().file("log"))?;
+        let log = LogFile::create(&next_run(&self.setup.dir())?)?;
         self.setup
             .update(|record| record.run_again(spec.record(cx)))?;
         let Launched {

@@ -65,7 +65,10 @@ fn the_commands_own_code_goes_first() {
     assert_eq!(end.report.exit_code, Some(3));
     assert_eq!(end.report.outcome, Some(Outcome::Applied));
     let dir = world.store.find(&world.id()).unwrap();
-    assert_eq!(std::fs::read_to_string(dir.file("log")).unwrap(), "no\n");
+    assert_eq!(
+        std::fs::read_to_string(dir.file("runs/1/log.0")).unwrap(),
+        "no\n"
+    );
 }
 
 /// A `sync` into the running command whose receipt was lost: what it sent is what both sides
