@@ -52,9 +52,8 @@ struct Report<'a> {
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     let dir = store.find(&args.session)?;
-    let mut log = match RunLog::open(&dir, args.run)? {
-        Some(log) => log,
-        None => return Err(no_log(&args, &runs(&dir)?)),
+    let Some(mut log) = RunLog::open(&dir, args.run)? else {
+        return Err(no_log(&args, &runs(&dir)?));
     };
     let mut shown = Shown {
         app,
