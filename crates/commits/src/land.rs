@@ -19,7 +19,7 @@ use crate::quarantine::Quarantine;
 const MAX_NUMBER: usize = 100;
 
 /// Where refs of ours are.
-const OURS: &[&str] = &["refs/heads/lazaret/", "refs/tags/lazaret/", "refs/lazaret/"];
+pub(crate) const OURS: &[&str] = &["refs/heads/lazaret/", "refs/tags/lazaret/", "refs/lazaret/"];
 
 const FETCH: &[&str] = &[
     "-c",

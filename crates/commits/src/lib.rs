@@ -9,6 +9,7 @@
 //! | judge | [`examine`] | each commit against its first parent, each tip against its base |
 //! | sign | [`sign`] | the new commits again, with the user's signature |
 //! | share | [`linked`] | a repository of ours with the user's objects and refs |
+//! | send | [`outgoing`] | a pack of the user's new commits, for a copy |
 //! | land | [`land`] | refs below `lazaret/<session>/` in the user's repository |
 //!
 //! A pack comes from a container and is hostile. It is indexed by the user's [`git`] under
@@ -27,6 +28,7 @@ pub mod land_name;
 pub mod limits;
 pub mod linked;
 pub mod objects;
+pub mod outgoing;
 pub mod quarantine;
 pub mod refusal;
 pub mod sign;

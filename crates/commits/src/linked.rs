@@ -39,6 +39,11 @@ impl LinkedRepository {
         })
     }
 
+    /// Returns where it lies.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Prepares a command that writes no reflog.
     pub fn call(&self, arguments: &[&str]) -> GitCall {
         let arguments = [&["-c", "core.logAllRefUpdates=false"], arguments].concat();
