@@ -9,7 +9,7 @@ use lazaret_transfer::SyncConflict;
 use lazaret_tree::escape;
 use serde::Serialize;
 
-use crate::ui::session_events::describe;
+use crate::ui::session_events::{describe, describe_repository};
 use lazaret_session::lifecycle::update_summary::UpdateSummary;
 use lazaret_session::settle::SettleResult;
 use lazaret_session::store::record::{CommandEnd, NetworkSummary, Outcome, Record};
@@ -71,6 +71,8 @@ pub struct SyncReport {
     pub adopted: u64,
     /// What both sides changed, and not to the same: the copy keeps its own.
     pub conflicts: Vec<SyncConflictReport>,
+    /// What became of the copy's repository if both sides moved theirs, in a sentence each.
+    pub repository: Vec<String>,
 }
 
 /// A path that stays as it is in the copy, escaped.
@@ -103,6 +105,7 @@ impl From<&UpdateSummary> for SyncReport {
                 .iter()
                 .map(SyncConflictReport::from)
                 .collect(),
+            repository: describe_repository(&summary.repository),
         }
     }
 }

@@ -8,6 +8,7 @@ use lazaret_image_builder::Pinned;
 use lazaret_runtime::{EnvName, Limits, SessionId};
 use lazaret_transfer::{FileSelector, WorkspaceDir};
 
+use crate::commits::history_source::HistorySource;
 use crate::context::SessionContext;
 use crate::credentials::file::CredentialFile;
 use crate::engine::containers::ContainerPlan;
@@ -56,6 +57,9 @@ pub struct Source<'a> {
     pub dir: &'a WorkspaceDir,
     /// What of it.
     pub selector: &'a FileSelector,
+    /// By what its history goes into a copy that keeps its own repository; `None` if there is no
+    /// git.
+    pub history: Option<&'a HistorySource>,
 }
 
 /// What is started in the container.

@@ -71,10 +71,15 @@ pub use apply::{
     undo,
 };
 pub use collection::{Collection, SurveyMismatch, verify_received};
-pub use pack::{PackError, Packed, Progress, pack, pack_and_record, pack_subset};
+pub use pack::{Overlay, PackError, Packed, Progress, pack, pack_and_record, pack_subset};
 pub use pending_update::PendingUpdate;
-pub use reconcile::{AgentChanges, SyncConflict, SyncConflictKind, SyncPlan, reconcile};
-pub use refs::{Count, NewRef, NewRefKind, NewRefs, ObjectId, Texts, Tips, new_refs};
+pub use reconcile::{
+    AgentChanges, HostRefs, PlannedRefs, RefsObstacle, RefsSides, RepositoryPlan, SyncConflict,
+    SyncConflictKind, SyncPlan, check_copy, follow, lost_objects, reconcile,
+};
+pub use refs::{
+    Count, NewRef, NewRefKind, NewRefs, ObjectId, OwnWork, Texts, Tips, new_refs, own_work,
+};
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{FileSelector, GitMode, Scope, SelectError, SelectionSpec, SkipReason, Skipped};
 pub use stat_cache::{StatCache, StatCacheOutcome, StatCacheWriter};

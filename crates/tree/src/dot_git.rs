@@ -64,12 +64,13 @@ pub fn is_git_index(path: &RelPath) -> bool {
     path.file_name() == "index" && path.components().any(|component| component == ".git")
 }
 
-/// The longest text of git's that is looked into, in bytes: about 120,000 packed refs, or the
-/// reflog of 40,000 commits.
+/// The longest text of git's that is looked into, in bytes: about 120,000 packed refs, the
+/// reflog of 40,000 commits, or an index of 80,000 files.
 pub const MAX_REF_TEXT: u64 = 8 << 20;
 
-/// Whether a file below `.git` is a text that says where a repository stands, or stood: it is
-/// fetched with the changed files, as long as it is no longer than [`MAX_REF_TEXT`].
+/// Whether a file below `.git` is a text that says where a repository stands, or stood, or the
+/// index of the repository at the root: it is fetched with the changed files, as long as it is no
+/// longer than [`MAX_REF_TEXT`].
 ///
 /// In `.git/modules` a name may be anything: rather too many than too few.
 pub fn is_ref_text(path: &RelPath) -> bool {
@@ -80,7 +81,7 @@ pub fn is_ref_text(path: &RelPath) -> bool {
     let mut components = inside.split('/');
     match components.next() {
         Some("modules" | "worktrees") => components.any(is_text),
-        Some(first) => is_text(first),
+        Some(first) => is_text(first) || inside == "index",
         None => false,
     }
 }

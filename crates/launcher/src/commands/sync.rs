@@ -98,9 +98,11 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     };
     let copy = CopySource::choose(&workspace, copy, app)?;
     let made = git::make(copy.dir(), &selector, &app.env, &app.cancel)?;
+    let history = copy.history(&app.env);
     let source = Source {
         dir: copy.dir(),
         selector: &made.selector,
+        history: history.as_ref(),
     };
     if args.dry_run {
         return dry_run(&store, id, &copy, source.selector, app);
@@ -160,6 +162,8 @@ pub(crate) fn dry_run(
     let source = Source {
         dir: copy.dir(),
         selector,
+        // What it would say of that is known once the volume is seen.
+        history: None,
     };
     let plan = plan(&dir, source, UpdateOptions::of(&record).agent_changes)?;
     let limit = FileLimit::of(record.gate);

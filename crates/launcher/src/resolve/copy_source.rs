@@ -1,11 +1,14 @@
 //! `CopySource`: the directory that goes in, which is the workspace or a clean clone of it.
 
+use lazaret_commits::git::Git;
 use lazaret_runtime::SessionId;
 use lazaret_transfer::WorkspaceDir;
 
 use crate::app::App;
+use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::resolve::git::{CleanClone, CloneRequest, History};
+use lazaret_session::commits::history_source::{BranchRefs, HistorySource};
 use lazaret_session::store::from_branch::FromBranch;
 use lazaret_session::store::record::Record;
 
@@ -90,6 +93,18 @@ impl<'a> CopySource<'a> {
     /// Returns the directory whose files go in.
     pub fn dir(&self) -> &WorkspaceDir {
         self.clone.as_ref().map_or(self.workspace, CleanClone::dir)
+    }
+
+    /// Returns by what its history is read; `None` if there is no git.
+    pub fn history(&self, env: &Environment) -> Option<HistorySource> {
+        let path = env.for_detection().path?;
+        Some(HistorySource {
+            git: Git::find(&path, self.workspace.path())?,
+            branches: match self.clone {
+                Some(_) => BranchRefs::Clone,
+                None => BranchRefs::Heads,
+            },
+        })
     }
 
     /// Returns what is cloned; `None` if nothing is.

@@ -137,9 +137,11 @@ impl RunRequest {
         };
         let copy = CopySource::choose(workspace, copy, app)?;
         let made = git::make(copy.dir(), selector, &app.env, &app.cancel)?;
+        let history = copy.history(&app.env);
         let source = Source {
             dir: copy.dir(),
             selector: &made.selector,
+            history: history.as_ref(),
         };
         let project = Project {
             store,

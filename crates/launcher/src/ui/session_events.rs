@@ -7,8 +7,12 @@ use lazaret_tree::escape;
 
 use super::{Phase, Ui, bytes, count, elide};
 pub use lazaret_gate::format::show_command;
+use lazaret_session::commits::repository_news::RepositoryNews;
 use lazaret_session::event::{Event, EventSink};
 use lazaret_session::lifecycle::update_summary::UpdateSummary;
+
+/// The most branches that are named on one line.
+const MOST_BRANCHES: usize = 6;
 
 /// Shows a session to the user.
 #[derive(Debug)]
@@ -140,6 +144,7 @@ pub fn report_update(ui: &Ui, summary: &UpdateSummary) {
         removed,
         adopted,
         conflicts,
+        repository,
         ..
     } = summary;
     ui.status(&format!(
@@ -150,8 +155,51 @@ pub fn report_update(ui: &Ui, summary: &UpdateSummary) {
         count(*adopted),
         count(conflicts.len() as u64)
     ));
+    let is_held_back = matches!(repository, RepositoryNews::HeldBack(_));
     for conflict in conflicts {
-        ui.warn(&describe(conflict));
+        // Why the repository is one is told below.
+        if !(is_held_back && conflict.path.as_str() == ".git") {
+            ui.warn(&describe(conflict));
+        }
+    }
+    for line in describe_repository(repository) {
+        match is_held_back {
+            true => ui.warn(&line),
+            false => ui.status(&line),
+        }
+    }
+}
+
+/// Says what became of the copy's repository.
+pub fn describe_repository(news: &RepositoryNews) -> Vec<String> {
+    let named = |names: &[String]| {
+        let more = match names.len().saturating_sub(MOST_BRANCHES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let names = names.iter().take(MOST_BRANCHES);
+        let names = names.map(|name| format!("host/{}", escape(name.as_bytes())));
+        names.collect::<Vec<_>>().join(", ") + &more
+    };
+    match news {
+        RepositoryNews::Nothing => Vec::new(),
+        RepositoryNews::Follows => vec!["the copy follows your repository again".to_owned()],
+        RepositoryNews::Has { sent, stay } => {
+            let mut lines = Vec::new();
+            if !sent.is_empty() {
+                lines.push(format!(
+                    "the copy keeps its own history; your new commits are in it as {}",
+                    named(sent)
+                ));
+            }
+            if !stay.is_empty() {
+                lines.push(format!("the command changed {}: it stays", named(stay)));
+            }
+            lines
+        }
+        RepositoryNews::HeldBack(why) => vec![format!(
+            "the copy keeps its own history; your new commits do not go in: {why}"
+        )],
     }
 }
 
@@ -159,10 +207,8 @@ pub fn report_update(ui: &Ui, summary: &UpdateSummary) {
 pub fn describe(conflict: &SyncConflict) -> String {
     let path = escape(conflict.path.as_str().as_bytes());
     match conflict.kind {
-        // What was committed outside does not go in, and what was committed inside waits there.
         SyncConflictKind::BothChanged if conflict.path.as_str() == ".git" => {
-            "both sides changed: .git (the copy keeps its own commits; yours do not go in)"
-                .to_owned()
+            "both sides changed: .git (the copy keeps its own history)".to_owned()
         }
         SyncConflictKind::BothChanged => {
             format!("both sides changed: {path} (the copy keeps its own; the gate merges or asks)")

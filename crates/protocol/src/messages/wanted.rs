@@ -22,7 +22,8 @@ pub struct Wanted {
 
 impl Wanted {
     /// Whether a new or changed file at `path` is fetched. What lies in `.git` stays inside, but
-    /// for the texts that say where a repository stands ([`new_refs`](crate::new_refs)).
+    /// for the texts that say where a repository stands ([`new_refs`](crate::new_refs)) and its
+    /// index.
     pub fn covers(path: &RelPath, size: u64) -> bool {
         path.components().next() != Some(".git") || is_ref_text(path) && size <= MAX_REF_TEXT
     }

@@ -19,7 +19,7 @@ use crate::porter::export::{
 };
 use crate::store::file::remove_dir;
 use crate::store::record::Phase;
-use crate::store::sync_state::{PrefetchedState, SyncState, read_tips};
+use crate::store::sync_state::{PrefetchedState, SyncState, read_tips, write_own_work};
 use crate::store::unlanded::{self, Unlanded};
 use crate::store::{LockedSession, SessionDir, StoreError};
 
@@ -164,7 +164,9 @@ fn fetch_all(
     known.write_volume(dir)?;
     merge_base::keep_changed(cx.events, dir, record, &known, texts);
     let whole = known.volume.is_seen_whole();
-    let commits = unlanded::find(&known.baseline, &known.volume, &read_tips(dir), &quarantine);
+    let found = unlanded::find(&known.baseline, &known.volume, &read_tips(dir), &quarantine);
+    write_own_work(dir, found.own.as_ref())?;
+    let commits = found.unlanded;
     Ok(Ok(Seen { whole, commits }))
 }
 

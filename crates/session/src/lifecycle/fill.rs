@@ -335,7 +335,7 @@ fn send(
         counter.add_bytes(progress.bytes - shown.bytes);
         shown = progress;
     };
-    let Source { dir, selector } = source;
+    let Source { dir, selector, .. } = source;
     let packed = pack_and_record(dir, selector, out, &mut tell, stats)?;
     out.flush().map_err(PorterError::Stream)?;
     // The other side still writes.

@@ -12,7 +12,7 @@ use crate::lifecycle::protect::ProtectionContainer;
 use crate::lifecycle::protection_plan::ProtectError;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::{Phase, Record};
-use crate::store::sync_state::{SyncState, add_tips};
+use crate::store::sync_state::{SyncState, add_tips, put_sent};
 use crate::store::{LockedSession, SessionDir, StoreError};
 
 /// There is nothing of value in it yet, so dropping it removes everything, the record last:
@@ -124,6 +124,7 @@ impl SetupGuard {
     pub(super) fn put(&mut self, known: &SyncState, tips: &Tips) -> Result<(), PathError> {
         let dir = self.dir();
         add_tips(&dir, tips, &mut self.deferred)?;
+        put_sent(&dir, tips, &mut self.deferred)?;
         known.put(&dir, &mut self.deferred)
     }
 

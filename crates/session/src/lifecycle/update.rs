@@ -19,12 +19,13 @@ use lazaret_protocol::{
 };
 use lazaret_runtime::{ContainerName, EngineError, Process};
 use lazaret_transfer::{
-    AgentChanges, PackError, PendingSurvey, Progress, StatCache, StatCacheOutcome, StatCacheWriter,
-    SyncPlan, WalkError, Walked, pack_subset, reconcile, walk_cached,
+    AgentChanges, Overlay, PackError, PendingSurvey, Progress, StatCache, StatCacheOutcome,
+    StatCacheWriter, SyncPlan, Tips, WalkError, Walked, pack_subset, reconcile, walk_cached,
 };
 use lazaret_tree::{PathError, RelPathBuf, escape};
 
 use crate::cancel::{Guard, Interrupted};
+use crate::commits::both_ways::{BothWays, Settled};
 use crate::context::{SessionContext, WORKSPACE};
 use crate::event::Counter;
 use crate::lifecycle::file_limit::{FileLimit, TooLarge};
@@ -38,7 +39,7 @@ use crate::store::SessionDir;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::{GateLimits, Record, WriteScope};
 use crate::store::sync_state::{
-    PrefetchedState, SyncState, SyncStateError, add_tips, put_intent, remove_intent,
+    PrefetchedState, SyncState, SyncStateError, add_tips, put_intent, put_sent, remove_intent,
 };
 
 /// Why a volume was not brought up to date. It is sound, and the next update knows of what had arrived.
@@ -338,43 +339,54 @@ impl<'a> Update<'a> {
             None => SyncState::read(self.dir)?,
         };
         self.cx.timings.note("reconcile", started.elapsed());
-        let (SyncState { baseline, volume }, scanned, mut plan) = match self.mode {
+        let (SyncState { baseline, volume }, scanned, settled) = match self.mode {
             UpdateMode::Surveyed => {
                 self.ask(out, &state)?;
                 // Both sides are looked at by now.
                 let scanned = self.scanned(scanned)?;
                 let state = self.surveyed(answers, state)?;
-                let plan = self.reconcile(&state, &scanned.walked);
-                (state, scanned, plan)
+                let settled = self.reconcile(&state, &scanned.walked)?;
+                (state, scanned, settled)
             }
             UpdateMode::Optimistic => {
                 let state = state.absorb_pending(self.dir)?;
                 let scanned = self.scanned(scanned)?;
-                let plan = self.reconcile(&state, &scanned.walked);
-                let preconditions = state.volume.preconditions(&plan.request);
+                let settled = self.reconcile(&state, &scanned.walked)?;
+                let preconditions = state.volume.preconditions(&settled.plan.request);
                 preconditions.write_to(out).map_err(PorterError::Stream)?;
                 out.flush().map_err(PorterError::Stream)?;
                 match PreconditionResult::read_from(answers)? {
-                    PreconditionResult::Met => (state, scanned, plan),
+                    PreconditionResult::Met => (state, scanned, settled),
                     PreconditionResult::Failed => {
+                        // Its files lie where those of the next one will.
+                        drop(settled);
                         self.ask(out, &state)?;
                         let state = self.surveyed(answers, state)?;
-                        let plan = self.reconcile(&state, &scanned.walked);
-                        (state, scanned, plan)
+                        let settled = self.reconcile(&state, &scanned.walked)?;
+                        (state, scanned, settled)
                     }
                 }
             }
         };
+        let Settled {
+            mut plan,
+            overlay,
+            news,
+            sent: history,
+            ..
+        } = settled;
         FileLimit::of(self.options.gate).check_order(&plan.request)?;
         if let Some(bounds) = self.write_scope {
             check_writable(bounds, &plan)?;
         }
         let mut deferred = DeferredSync::default();
-        add_tips(self.dir, &scanned.walked.tips, &mut deferred)?;
+        let mut tips = scanned.walked.tips;
+        tips.extend(history.as_ref().unwrap_or(&Tips::default()));
+        add_tips(self.dir, &tips, &mut deferred)?;
         put_intent(self.dir, &plan.pending_update(), &mut deferred)?;
         plan.request.quiet_since = self.quiet_since;
         plan.request.write_to(out).map_err(PorterError::Stream)?;
-        let sent = self.send(out, &plan)?;
+        let sent = self.send(out, &plan, &overlay)?;
         let receipt = UpdateReceipt::read_from(answers, &plan.request)?;
         if receipt.written.arrived != sent {
             return Err(UpdateError::OtherReceipt);
@@ -384,6 +396,9 @@ impl<'a> Update<'a> {
             volume: volume.updated(&plan.request, &receipt)?,
         };
         state.put(self.dir, &mut deferred)?;
+        if let Some(history) = history {
+            put_sent(self.dir, &history, &mut deferred)?;
+        }
         remove_intent(self.dir)?;
         let count = |paths: &[RelPathBuf]| paths.len() as u64;
         let synced = UpdateSummary {
@@ -392,6 +407,7 @@ impl<'a> Update<'a> {
             removed: count(&plan.request.remove).saturating_sub(count(&receipt.stayed)),
             adopted: count(&plan.adopted),
             conflicts: plan.conflicts,
+            repository: news,
             skipped: scanned.walked.skipped,
         };
         deferred.spend((state, scanned.walked.tree, scanned.cache));
@@ -430,24 +446,38 @@ impl<'a> Update<'a> {
         Ok(scanned)
     }
 
-    fn reconcile(&self, SyncState { baseline, volume }: &SyncState, walked: &Walked) -> SyncPlan {
+    fn reconcile(&self, state: &SyncState, walked: &Walked) -> Result<Settled, UpdateError> {
         let started = Instant::now();
+        let SyncState { baseline, volume } = state;
         let plan = reconcile(baseline, walked, volume, self.options.agent_changes);
+        let both_ways = BothWays {
+            dir: self.dir,
+            source: self.source,
+            limit: FileLimit::of(self.options.gate),
+            write_scope: self.write_scope,
+            cancel: self.cx.cancel,
+        };
+        let settled = both_ways.settle(plan, state, walked)?;
         self.cx.timings.note("reconcile", started.elapsed());
-        plan
+        Ok(settled)
     }
 
     /// Sends what was ordered.
-    fn send(&self, out: ToPorter<'_>, plan: &SyncPlan) -> Result<Trailer, UpdateError> {
+    fn send(
+        &self,
+        out: ToPorter<'_>,
+        plan: &SyncPlan,
+        overlay: &Overlay,
+    ) -> Result<Trailer, UpdateError> {
         let mut shown = Progress::default();
         let mut tell = |progress: Progress| {
             self.counter.add_files(progress.entries - shown.entries);
             self.counter.add_bytes(progress.bytes - shown.bytes);
             shown = progress;
         };
-        let Source { dir, selector } = self.source;
+        let Source { dir, selector, .. } = self.source;
         let order = &plan.request;
-        let packed = pack_subset(dir, selector, order, out, &mut tell);
+        let packed = pack_subset(dir, selector, order, overlay, out, &mut tell);
         let sent = packed.map_err(|error| match error {
             PackError::Write(error) => PorterError::Stream(error).into(),
             other => UpdateError::from(other),

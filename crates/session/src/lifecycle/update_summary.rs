@@ -2,6 +2,8 @@
 
 use lazaret_transfer::{Skipped, SyncConflict};
 
+use crate::commits::repository_news::RepositoryNews;
+
 /// What an update came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateSummary {
@@ -15,6 +17,8 @@ pub struct UpdateSummary {
     pub adopted: u64,
     /// What both sides changed, and not to the same: it stays as it is in the volume.
     pub conflicts: Vec<SyncConflict>,
+    /// What became of the copy's repository, if both sides moved theirs.
+    pub repository: RepositoryNews,
     /// What of the workspace was left out.
     pub skipped: Vec<Skipped>,
 }

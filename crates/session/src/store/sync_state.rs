@@ -4,7 +4,8 @@
 //! `baseline` is what workspace and volume last had in common, `volume` what the volume held
 //! when it was seen last, `intent` what an update that did not come to its end was to do,
 //! `settled/<n>` what the gate took out of the volume with apply `n`, and `tips` what the refs
-//! of the workspace named each time that it was read.
+//! of the workspace named each time that it was read. Of the copy's repository, `sent` is what
+//! it has of the user's history, and `own-work` what it named of its own when it was collected.
 
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -12,7 +13,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use lazaret_protocol::{RecordError, SurveyError, write_tree};
-use lazaret_transfer::{Collection, HistoryState, PendingUpdate, Tips, VolumeState};
+use lazaret_transfer::{Collection, HistoryState, OwnWork, PendingUpdate, Tips, VolumeState};
 use lazaret_tree::{AtPath as _, PathError, Tree};
 
 use crate::store::SessionDir;
@@ -228,6 +229,45 @@ pub(crate) fn add_tips(
     match tips.extend(new) {
         true => deferred.put(&dir.file("tips"), |out| tips.write_to(out)),
         false => Ok(()),
+    }
+}
+
+/// Reads the tips of the user's history that the copy's repository was sent whole; nothing if the
+/// file is damaged: then all of it is sent again.
+pub(crate) fn read_sent(dir: &SessionDir) -> Tips {
+    let file = File::open(dir.file("sent")).ok();
+    let read = file.and_then(|file| Tips::read_from(&mut BufReader::new(file)).ok());
+    read.unwrap_or_default()
+}
+
+/// Writes the tips of the user's history that the copy's repository has.
+///
+/// # Errors
+/// The disk's.
+pub(crate) fn put_sent(
+    dir: &SessionDir,
+    sent: &Tips,
+    deferred: &mut DeferredSync,
+) -> Result<(), PathError> {
+    deferred.put(&dir.file("sent"), |out| sent.write_to(out))
+}
+
+/// Reads what the copy's repository named of its own when it was collected; `None` if that is not
+/// known.
+pub(crate) fn read_own_work(dir: &SessionDir) -> Option<OwnWork> {
+    let file = File::open(dir.file("own-work")).ok()?;
+    OwnWork::read_from(&mut BufReader::new(file)).ok()
+}
+
+/// Writes what the copy's repository names of its own.
+///
+/// # Errors
+/// The disk's.
+pub(crate) fn write_own_work(dir: &SessionDir, own: Option<&OwnWork>) -> Result<(), PathError> {
+    let path = dir.file("own-work");
+    match own {
+        Some(own) => stream_atomically(&path, |out| own.write_to(out)),
+        None => remove_file(&path),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `pack`: a workspace into a stream.
 
 mod batch;
+mod overlay;
 mod read_stage;
 mod subset;
 mod write_stage;
@@ -16,6 +17,7 @@ use lazaret_tree::{Digest, RelPath, is_git_index};
 use rustix::fs::Stat;
 
 use lazaret_protocol::{FileTime, Manifest, ManifestWriter, SendFileError, StreamWriter, Trailer};
+pub use overlay::Overlay;
 pub use subset::pack_subset;
 
 use crate::walk::{Traversed, check_unchanged, in_order, mode, size, traverse};

@@ -8,13 +8,13 @@ use lazaret_protocol::{FileTime, StreamWriter, Trailer, UpdateRequest};
 use lazaret_tree::{Digest, Entry, LinkTarget, Mode, RelPath, Tree};
 use rustix::fs::Stat;
 
-use super::{PackError, Progress, send_file};
+use super::{Overlay, PackError, Progress, send_file};
 use crate::walk::{KeyCheck, Visitor, mode, size, traverse};
 use crate::{FileSelector, WalkError, WorkspaceDir};
 
 /// Sends what `request` says to `out`, in the form of [`pack`](crate::pack). It is the
 /// same walk as that of a pack, with the same rules, which passes over every directory that
-/// nothing is sent of.
+/// nothing is sent of. What lies in `overlay` is sent from there.
 ///
 /// # Errors
 /// The first entry that is not what it was when the order was made, or a failing `out`. The
@@ -23,12 +23,14 @@ pub fn pack_subset(
     workspace: &WorkspaceDir,
     selector: &FileSelector,
     request: &UpdateRequest,
+    overlay: &Overlay,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Trailer, PackError> {
     let ordered: Vec<(&RelPath, &Entry)> = request.send.iter().collect();
     let mut visitor = SubsetPacker {
         request: &request.send,
+        overlay,
         // What a `.git` further down says is known once the one at the root was walked.
         has_pointers: ordered
             .iter()
@@ -41,14 +43,17 @@ pub fn pack_subset(
     if !request.send.is_empty() {
         traverse(workspace, selector, &mut visitor)?;
     }
-    if let Some((path, _)) = visitor.waiting.next() {
-        return Err(changed(path).into());
+    while let Some((path, entry)) = visitor.waiting.next() {
+        if !visitor.send_own(path, entry)? {
+            return Err(changed(path).into());
+        }
     }
     visitor.stream.finish().map_err(PackError::Write)
 }
 
 struct SubsetPacker<'a> {
     request: &'a Tree,
+    overlay: &'a Overlay,
     has_pointers: bool,
     /// What was not met yet, in the order of the walk.
     waiting: Peekable<std::vec::IntoIter<(&'a RelPath, &'a Entry)>>,
@@ -59,16 +64,47 @@ struct SubsetPacker<'a> {
 
 impl<'a> SubsetPacker<'a> {
     /// Returns what was ordered at `path`; `None` when nothing was.
-    fn ordered(&mut self, path: &RelPath) -> Result<Option<&'a Entry>, WalkError> {
-        match self.waiting.next_if(|(waiting, _)| *waiting <= path) {
-            None => Ok(None),
-            // The walk is past it, and did not meet it.
-            Some((passed, _)) if passed != path => Err(changed(passed)),
-            Some((_, entry)) => {
-                self.so_far.entries += 1;
-                (self.progress)(self.so_far);
-                Ok(Some(entry))
+    fn ordered(&mut self, path: &RelPath) -> Result<Option<&'a Entry>, PackError> {
+        while let Some((waiting, entry)) = self.waiting.next_if(|(waiting, _)| *waiting <= path) {
+            if self.send_own(waiting, entry)? {
+                continue;
             }
+            if waiting != path {
+                // The walk is past it, and did not meet it.
+                return Err(changed(waiting).into());
+            }
+            self.so_far.entries += 1;
+            (self.progress)(self.so_far);
+            return Ok(Some(entry));
+        }
+        Ok(None)
+    }
+
+    /// Sends what the launcher has at `path`; returns false if it has nothing there.
+    fn send_own(&mut self, path: &RelPath, ordered: &Entry) -> Result<bool, PackError> {
+        let Self {
+            stream,
+            so_far,
+            progress,
+            overlay,
+            ..
+        } = self;
+        if *ordered == Entry::Dir && overlay.tree().below(path).next().is_some() {
+            so_far.entries += 1;
+            stream.dir(path).map_err(PackError::Write)?;
+            return Ok(true);
+        }
+        let sent = overlay.send(path, stream, &mut |bytes| {
+            so_far.bytes += bytes;
+            progress(*so_far);
+        });
+        match sent.transpose()? {
+            None => Ok(false),
+            Some(entry) if entry == *ordered => {
+                so_far.entries += 1;
+                Ok(true)
+            }
+            Some(_) => Err(changed(path).into()),
         }
     }
 }

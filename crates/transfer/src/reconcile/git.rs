@@ -8,11 +8,20 @@
 use lazaret_tree::{Entry, RelPath, Tree, is_git, is_git_state, is_git_state_path};
 
 use super::plan_builder::PlanBuilder;
-use super::{AgentChanges, Sides, SyncConflictKind, replace};
+use super::{RepositoryPlan, Sides, SyncConflictKind, replace};
 use crate::VolumeState;
 
+/// What the repository of a copy holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CopyRepository {
+    /// Work of its own, if it moved.
+    Own,
+    /// Nothing that the host's repository lacks, or nothing that is to be kept.
+    Merged,
+}
+
 /// Decides the repository at the root.
-pub(super) fn decide(sides: Sides<'_>, agent_changes: AgentChanges, builder: &mut PlanBuilder) {
+pub(super) fn decide(sides: Sides<'_>, repository: CopyRepository, builder: &mut PlanBuilder) {
     let Sides {
         baseline,
         host,
@@ -22,7 +31,7 @@ pub(super) fn decide(sides: Sides<'_>, agent_changes: AgentChanges, builder: &mu
         return;
     };
     let same = |one: &Tree, other: &Tree| one.below(git).eq(other.below(git));
-    if agent_changes == AgentChanges::Keep {
+    if repository == CopyRepository::Own {
         if same(host, baseline) {
             return;
         }
@@ -41,6 +50,7 @@ pub(super) fn decide(sides: Sides<'_>, agent_changes: AgentChanges, builder: &mu
     if whole.has_conflict_below(git) {
         return builder.conflict(git, SyncConflictKind::WouldHide);
     }
+    whole.repository = RepositoryPlan::BecomesHosts;
     *builder = whole;
 }
 

@@ -17,6 +17,7 @@
 //! Nothing here does any I/O.
 
 mod git;
+mod host_refs;
 mod keep;
 mod plan_builder;
 mod replace;
@@ -28,6 +29,8 @@ use lazaret_protocol::{UpdateReceipt, UpdateRequest};
 use lazaret_tree::{Entry, RelPathBuf, Tree, is_git};
 
 use crate::{PendingUpdate, VolumeState, Walked};
+use git::CopyRepository;
+pub use host_refs::{HostRefs, PlannedRefs, RefsObstacle, RefsSides, check_copy, lost_objects};
 use plan_builder::PlanBuilder;
 use scope::SyncScope;
 
@@ -61,6 +64,16 @@ pub struct SyncConflict {
     pub kind: SyncConflictKind,
 }
 
+/// What becomes of the copy's repository.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RepositoryPlan {
+    /// It stays as it is.
+    #[default]
+    Stays,
+    /// It becomes that of the host.
+    BecomesHosts,
+}
+
 /// What brings a volume up to date.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SyncPlan {
@@ -75,6 +88,8 @@ pub struct SyncPlan {
     /// What the baseline holds once the order is carried out, where it may be something else
     /// than now; `None` is nothing.
     pub baseline_changes: BTreeMap<RelPathBuf, Option<Entry>>,
+    /// What becomes of the copy's repository.
+    pub repository: RepositoryPlan,
 }
 
 /// Decides what an update does. No other process may change the volume meanwhile.
@@ -83,6 +98,27 @@ pub fn reconcile(
     host: &Walked,
     volume: &VolumeState,
     agent_changes: AgentChanges,
+) -> SyncPlan {
+    let repository = match agent_changes {
+        AgentChanges::Keep => CopyRepository::Own,
+        AgentChanges::Discard => CopyRepository::Merged,
+    };
+    decide(baseline, host, volume, agent_changes, repository)
+}
+
+/// Decides what an update does whose copy follows the host's repository again, since that has
+/// everything of it: files as under [`AgentChanges::Keep`], and the host's repository.
+pub fn follow(baseline: &Tree, host: &Walked, volume: &VolumeState) -> SyncPlan {
+    let (files, repository) = (AgentChanges::Keep, CopyRepository::Merged);
+    decide(baseline, host, volume, files, repository)
+}
+
+fn decide(
+    baseline: &Tree,
+    host: &Walked,
+    volume: &VolumeState,
+    agent_changes: AgentChanges,
+    repository: CopyRepository,
 ) -> SyncPlan {
     let scope = SyncScope::of(&host.skipped);
     let sides = Sides {
@@ -100,7 +136,7 @@ pub fn reconcile(
         ),
     }
     if scope.has_git() {
-        git::decide(sides, agent_changes, &mut builder);
+        git::decide(sides, repository, &mut builder);
     }
     builder.finish()
 }

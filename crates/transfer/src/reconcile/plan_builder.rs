@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lazaret_protocol::UpdateRequest;
 use lazaret_tree::{Entry, RelPath, RelPathBuf, Tree};
 
-use super::{SyncConflict, SyncConflictKind, SyncPlan};
+use super::{RepositoryPlan, SyncConflict, SyncConflictKind, SyncPlan};
 use crate::VolumeState;
 
 /// What was decided so far. Every path is decided once.
@@ -19,6 +19,7 @@ pub(super) struct PlanBuilder {
     baseline_changes: BTreeMap<RelPathBuf, Option<Entry>>,
     /// Directories to remove once it is known what else goes.
     leaving: Vec<RelPathBuf>,
+    pub(super) repository: RepositoryPlan,
 }
 
 impl PlanBuilder {
@@ -116,6 +117,7 @@ impl PlanBuilder {
             stays: self.stays.into_iter().collect(),
             conflicts,
             baseline_changes: self.baseline_changes,
+            repository: self.repository,
         }
     }
 

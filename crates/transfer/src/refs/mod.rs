@@ -15,7 +15,9 @@
 
 mod history;
 mod id;
+mod index_file;
 mod objects;
+mod own_work;
 mod place;
 mod repository;
 mod text;
@@ -27,6 +29,7 @@ use std::collections::BTreeSet;
 use lazaret_tree::{Digest, MAX_REF_TEXT, RelPathBuf, Tree};
 
 pub use id::ObjectId;
+pub use own_work::{OwnWork, own_work};
 pub use tips::Tips;
 
 use crate::VolumeState;

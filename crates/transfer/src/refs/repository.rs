@@ -9,7 +9,10 @@ use lazaret_tree::{Entry, MAX_REF_TEXT, RelPath, RelPathBuf, Tree};
 use super::history::History;
 use super::objects::{Objects, Origin};
 use super::text::{self, Reference};
-use super::{Count, MOST_LISTED, MOST_LOGGED, NewRef, NewRefKind, NewRefs, ObjectId, Sides, Texts};
+use super::{
+    Count, MOST_LISTED, MOST_LOGGED, NewRef, NewRefKind, NewRefs, ObjectId, Sides, Texts,
+    index_file,
+};
 use crate::VolumeState;
 use crate::volume_state::VolumeEntry;
 
@@ -163,7 +166,7 @@ impl<'a> Repository<'a> {
 
     /// Notes what makes a repository another one than it seems, and what may hide refs: names
     /// and types that are not carried, and links.
-    fn find_odd(&mut self) {
+    pub(super) fn find_odd(&mut self) {
         for (name, is_dir) in [
             ("commondir", false),
             ("reftable", false),
@@ -200,6 +203,14 @@ impl<'a> Repository<'a> {
 
     /// Returns `HEAD`, and that of each worktree, where it names a commit made inside.
     fn heads(&mut self) -> Vec<(NewRefKind, Vec<u8>, ObjectId)> {
+        let mut heads = self.changed_heads();
+        heads.retain(|(_, _, tip)| self.objects.origin(tip) != Origin::Sent);
+        heads
+    }
+
+    /// Returns `HEAD`, and that of each worktree, where it is not as it was sent and names a
+    /// commit.
+    pub(super) fn changed_heads(&mut self) -> Vec<(NewRefKind, Vec<u8>, ObjectId)> {
         let mut heads = Vec::new();
         let mut places = vec![(NewRefKind::Head, Vec::new(), self.at.join("HEAD"))];
         for worktree in self.worktrees() {
@@ -208,9 +219,7 @@ impl<'a> Repository<'a> {
         }
         for (kind, name, path) in places {
             let Ok(path) = path else { continue };
-            if let Some(Reference::Object(tip)) = self.reference(&path)
-                && self.objects.origin(&tip) != Origin::Sent
-            {
+            if let Some(Reference::Object(tip)) = self.reference(&path) {
                 heads.push((kind, name, tip));
             }
         }
@@ -230,6 +239,19 @@ impl<'a> Repository<'a> {
 
     /// Returns the refs that name something made inside, by name.
     fn refs(&mut self) -> Vec<(NewRefKind, Vec<u8>, ObjectId)> {
+        let new = self.changed_refs().into_iter().filter_map(|(name, id)| {
+            let id = id.filter(|id| self.objects.origin(id) != Origin::Sent)?;
+            let (kind, name) = kind_of(&name);
+            Some((kind, name.to_vec(), id))
+        });
+        let mut new: Vec<_> = new.collect();
+        new.sort_by_key(|(kind, ..)| *kind);
+        new
+    }
+
+    /// Returns the refs of files that are not as they were sent, by full name; `None` for one
+    /// that is as it was sent or names another ref.
+    pub(super) fn changed_refs(&mut self) -> BTreeMap<Vec<u8>, Option<ObjectId>> {
         // A loose one hides the packed one of its name; `None` for what is of no interest.
         let mut all: BTreeMap<Vec<u8>, Option<ObjectId>> = BTreeMap::new();
         if let Ok(path) = self.at.join("packed-refs")
@@ -265,14 +287,26 @@ impl<'a> Repository<'a> {
                 all.insert(name, id);
             }
         }
-        let new = all.into_iter().filter_map(|(name, id)| {
-            let id = id.filter(|id| self.objects.origin(id) != Origin::Sent)?;
-            let (kind, name) = kind_of(&name);
-            Some((kind, name.to_vec(), id))
-        });
-        let mut new: Vec<_> = new.collect();
-        new.sort_by_key(|(kind, ..)| *kind);
-        new
+        all
+    }
+
+    /// Lists what reflogs and the index name and was made inside; `None` if the index can't be
+    /// read.
+    pub(super) fn held(&mut self) -> Option<Vec<ObjectId>> {
+        let mut held = self.logs();
+        held.extend(self.history.rest(&self.objects, &BTreeSet::new()));
+        match self.said(&self.at.join("index").ok()?) {
+            Said::Nothing | Said::AsSent => {}
+            Said::Unreadable => return None,
+            Said::Text(index) => {
+                // One of another format has another length, and is not understood.
+                let mut formats = [20, 32].into_iter();
+                let staged = formats.find_map(|bytes| index_file::objects(&index, bytes))?;
+                let made_inside = |id: &ObjectId| self.objects.origin(id) != Origin::Sent;
+                held.extend(staged.into_iter().filter(made_inside));
+            }
+        }
+        Some(held)
     }
 
     /// Takes the reflogs in, and returns the stashes that were made inside, the newest first.

@@ -5,7 +5,8 @@ use std::path::Path;
 use lazaret_protocol::{StreamWriter, UpdateRequest};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    FileSelector, GitMode, Hashing, PackError, SelectionSpec, WorkspaceDir, pack_subset, walk,
+    FileSelector, GitMode, Hashing, Overlay, PackError, SelectionSpec, WorkspaceDir, pack_subset,
+    walk,
 };
 use lazaret_tree::Tree;
 
@@ -26,7 +27,14 @@ fn send(dir: &Path, request: &UpdateRequest) -> Result<Vec<u8>, PackError> {
     let workspace = WorkspaceDir::open_ambient(dir).expect("a directory");
     let mut sent = Vec::new();
     let tell = &mut |_| {};
-    pack_subset(&workspace, &selector(), request, &mut sent, tell)?;
+    pack_subset(
+        &workspace,
+        &selector(),
+        request,
+        &Overlay::default(),
+        &mut sent,
+        tell,
+    )?;
     Ok(sent)
 }
 
@@ -111,4 +119,41 @@ fn flt_04_what_changed_since_ends_the_stream() {
         let error = send(dir.path(), &request).expect_err(edit);
         assert_eq!(error.to_string(), reason, "{edit}");
     }
+}
+
+#[test]
+fn files_of_the_launchers_go_between_those_of_the_workspace() {
+    let dir = tempfile::tempdir().unwrap();
+    tree_text::build("f .git/a host\nf .git/p/x host\nf b b\nf z z", dir.path());
+    let own = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(own.path(), "a pack").unwrap();
+    let mut overlay = Overlay::default();
+    let path = |path: &str| path.parse::<lazaret_tree::RelPathBuf>().unwrap();
+    overlay.add_file(path(".git/p/x"), own.path()).unwrap();
+    overlay.add_text(path("zz/ref"), b"id\n".to_vec());
+    let mut request = request(dir.path(), &["b", "z"]);
+    for dir in [".git/p", "zz"] {
+        request.send.insert(path(dir), lazaret_tree::Entry::Dir);
+    }
+    for (path, entry) in overlay.tree().iter() {
+        request.send.insert(path.to_owned(), entry.clone());
+    }
+    let workspace = WorkspaceDir::open_ambient(dir.path()).unwrap();
+    let pack = |overlay: &Overlay| {
+        let mut sent = Vec::new();
+        let tell = &mut |_| {};
+        let done = pack_subset(&workspace, &selector(), &request, overlay, &mut sent, tell);
+        done.map(|_| sent)
+    };
+    let sent = pack(&overlay).unwrap();
+    let copied = lazaret_tests::git_world::Copied::unpack(sent);
+    insta::assert_snapshot!(tree_text::dump(&copied.dir), @r#"
+    f .git/p/x "a pack"
+    f b "b"
+    f z "z"
+    f zz/ref "id\n"
+    "#);
+    // One that is not what it was is not sent.
+    std::fs::write(own.path(), "another").unwrap();
+    assert!(matches!(pack(&overlay), Err(PackError::Walk(_))));
 }

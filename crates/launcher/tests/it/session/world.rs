@@ -501,6 +501,7 @@ impl World {
             source: Source {
                 dir: &workspace,
                 selector: &selection.compile().unwrap(),
+                history: None,
             },
             selection: SelectionRecord {
                 git: GitSelection::None,

@@ -10,9 +10,9 @@ use lazaret_protocol::{
     Writers,
 };
 use lazaret_transfer::{
-    AgentChanges, FileSelector, Hashing, PendingSurvey, PendingUpdate, SelectionSpec, StatCache,
-    StatCacheOutcome, StatCacheWriter, SyncConflict, SyncPlan, VolumeState, Walked, WorkspaceDir,
-    pack_subset, reconcile, walk, walk_cached,
+    AgentChanges, FileSelector, Hashing, Overlay, PendingSurvey, PendingUpdate, SelectionSpec,
+    StatCache, StatCacheOutcome, StatCacheWriter, SyncConflict, SyncPlan, VolumeState, Walked,
+    WorkspaceDir, pack_subset, reconcile, walk, walk_cached,
 };
 use lazaret_tree::{Entry, Mode, Tree};
 
@@ -50,6 +50,8 @@ pub(crate) struct Kept {
     pub(crate) held: Option<bool>,
     /// When the agent's last process had ended, if that is known.
     pub(crate) quiet_since: Option<FileTime>,
+    /// What the next update sends beside files of the workspace.
+    pub(crate) overlay: Overlay,
 }
 
 /// An update that did not come to its end.
@@ -94,6 +96,7 @@ impl Kept {
             is_believed: false,
             held: None,
             quiet_since: None,
+            overlay: Overlay::default(),
         }
     }
 
@@ -218,9 +221,16 @@ impl Kept {
             ..request.clone()
         };
         let written = request.write_to(&mut out).map_err(drop).and_then(|()| {
-            pack_subset(&workspace, &selector(), request, &mut out, &mut |_| {})
-                .map(drop)
-                .map_err(drop)
+            pack_subset(
+                &workspace,
+                &selector(),
+                request,
+                &self.overlay,
+                &mut out,
+                &mut |_| {},
+            )
+            .map(drop)
+            .map_err(drop)
         });
         if let (Err(()), Fault::Kill(_)) = (written, fault) {
             child.kill().expect("ours");
