@@ -454,27 +454,58 @@ fn bad_commits(ctx: &Ctx) -> Result<(), String> {
     Ok(())
 }
 
-/// A kept session and its workspace go on for rounds; each round's commits come home.
+/// A kept session and its workspace go on for rounds: each round's commits come home, the host's
+/// go in, and the copy follows the host when all of it is merged (GIT-28).
 fn both_sides(ctx: &Ctx) -> Result<(), String> {
     let world = World::new();
     profile(ctx, "full");
     let dir = world.path("main").display().to_string();
-    for round in 0..4 {
+    let round = |number: usize, script: &str| {
+        let tip = world.git("main", &["rev-parse", "main"]);
         let script = format!(
-            "set -eu; git checkout -q work 2>/dev/null || git checkout -q -b work; \
-             echo {round} > made-{round}; git add -A; git commit -qm 'inside {round}'"
-        );
+            "set -eu; tip={tip}; {script}; echo {number} > made-{number}; git add -A; \
+             git commit -qm 'inside {number}'; git fsck --strict"
+        )
+        .replace('\n', "");
         let run = format!("run full -w {dir} --name s --keep --apply auto");
-        ctx.exits(120, &run, &script)?
-            .expect_text("branch work: 1 commit")?;
+        let ran = ctx.exits(120, &run, &script)?;
         ctx.lazaret("commits land s --yes")?.expect_code(0)?;
-        world.write(&format!("main/host-{round}"), "host\n");
+        world.write(&format!("main/host-{number}"), "host\n");
         world.git("main", &["add", "-A"]);
         world.git("main", &["commit", "-qm", "outside"]);
+        Ok::<_, String>(ran)
+    };
+    round(0, "git checkout -q -b work")?.expect_text("branch work: 1 commit")?;
+    let has = "the copy keeps its own history; your new commits are in it as host/main";
+    // The files of the host's commits are there, and committed before its history is merged.
+    let merge = "test $(git rev-parse host/main) = $tip; test $(git rev-parse host/HEAD) = $tip; \
+        git add -A; git commit -qm files; git merge -q --no-edit host/main";
+    round(1, merge)?
+        .expect_text(has)?
+        .expect_text("branch work: ")?;
+    world.git("main", &["merge", "-q", "--no-edit", "lazaret/s/work"]);
+    let follows = "test $(git rev-parse HEAD) = $tip; test -z \"$(git status --porcelain)\"; \
+        test $(git symbolic-ref HEAD) = refs/heads/main; git checkout -q -b again";
+    round(2, follows)?
+        .expect_text("the copy follows your repository again")?
+        .expect_text("branch again: 1 commit")?;
+    let surface_before = surface(&world);
+    ctx.ok("sync s")?.expect_text(has)?;
+    expect_eq(
+        "the surface of the repository",
+        &surface(&world),
+        &surface_before,
+    )?;
+    // What went in counts as nothing that was made inside.
+    round(3, "test $(git rev-parse host/main) = $tip")?.expect_text("branch again: 1 commit")?;
+    let log = world.git("main", &["log", "--format=%s", "lazaret/s/again", "main"]);
+    for number in 0..4 {
+        let subject = format!("inside {number}");
+        expect("each commit came home", || {
+            log.lines().any(|line| line == subject)
+        })?;
     }
-    let log = world.git("main", &["log", "--format=%s", "-4", "lazaret/s/work"]);
-    let all = "inside 3\ninside 2\ninside 1\ninside 0\n".to_owned();
-    expect_eq("the landed branch", &log, &all)?;
+    world.git("main", &["fsck", "--strict"]);
     ctx.ok("rm s")?;
     Ok(())
 }
