@@ -9,6 +9,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, recover_hint};
 use crate::ui::session_events::show_command;
 use crate::ui::{OutputFormat, count, elapsed};
+use lazaret_session::captures::captured_of;
 use lazaret_session::store::history::applies;
 use lazaret_session::store::record::{Phase, Record};
 use lazaret_session::store::status::Status;
@@ -42,7 +43,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             status,
         }),
         OutputFormat::Text => {
-            app.ui.result(&render(&record, status));
+            app.ui.result(&render(&record, status, &dir));
             match lines(&dir) {
                 Ok(lines) => lines.iter().for_each(|line| app.ui.result(line)),
                 // What can't be read is no reason to say nothing of the rest.
@@ -88,7 +89,20 @@ fn network(record: &Record) -> String {
     format!("{mode}{totals}{lost}")
 }
 
-fn render(record: &Record, status: Status) -> String {
+fn volume(record: &Record, dir: &SessionDir) -> String {
+    if let Some(session) = captured_of(dir) {
+        let session = lazaret_tree::escape(session.as_bytes());
+        return format!("none: restored from a capture of session {session}");
+    }
+    let fate = match (super::ls::is_kept(record), record.phase) {
+        (true, _) => ", kept until `lazaret rm`",
+        (false, Phase::Settled) => ", removed",
+        (false, _) => ", until the session is settled",
+    };
+    format!("{}{fate}", record.volume())
+}
+
+fn render(record: &Record, status: Status, dir: &SessionDir) -> String {
     let escaped = |text: &str| lazaret_tree::escape(text.as_bytes());
     let mut rows = vec![
         ("session", record.id.to_string()),
@@ -136,12 +150,7 @@ fn render(record: &Record, status: Status) -> String {
             .collect();
         rows.push(("read only", paths.join(", ")));
     }
-    let fate = match (super::ls::is_kept(record), record.phase) {
-        (true, _) => ", kept until `lazaret rm`",
-        (false, Phase::Settled) => ", removed",
-        (false, _) => ", until the session is settled",
-    };
-    rows.push(("volume", format!("{}{fate}", record.volume())));
+    rows.push(("volume", volume(record, dir)));
     let lines: Vec<String> = rows
         .into_iter()
         .map(|(name, value)| format!("{name:<10} {value}"))

@@ -8,6 +8,8 @@
 mod restore;
 mod take;
 
+use std::path::Path;
+
 use lazaret_runtime::SessionId;
 use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
@@ -87,11 +89,9 @@ impl Capture {
             return Err(CaptureError::NotFound(id.clone()));
         }
         let path = dir.file(ORIGIN);
-        let text = std::fs::read(&path).at(&path)?;
-        let origin = serde_json::from_slice(&text).map_err(std::io::Error::from);
         Ok(Self {
             record: dir.record()?,
-            origin: origin.at(&path)?,
+            origin: read_origin(&path).at(&path)?,
             dir,
         })
     }
@@ -123,6 +123,16 @@ impl Capture {
     pub fn remove(self) -> Result<(), CaptureError> {
         Ok(remove_dir(self.dir.path())?)
     }
+}
+
+/// Returns the name of the session that a restored one was captured of; `None` of any other.
+pub fn captured_of(dir: &SessionDir) -> Option<String> {
+    let origin = read_origin(&dir.file(ORIGIN)).ok()?;
+    Some(origin.session)
+}
+
+fn read_origin(path: &Path) -> std::io::Result<Origin> {
+    Ok(serde_json::from_slice(&std::fs::read(path)?)?)
 }
 
 /// Returns the pack of a session that was restored from a capture; `None` of any other.
