@@ -8,6 +8,7 @@
 //! | compare | [`snapshot`] | the change set between two commits |
 //! | judge | [`examine`] | each commit against its first parent, each tip against its base |
 //! | sign | [`sign`] | the new commits again, with the user's signature |
+//! | show | [`contents`] | what one commit changes, with the contents of its files |
 //! | share | [`linked`] | a repository of ours with the user's objects and refs |
 //! | send | [`outgoing`] | a pack of the user's new commits, for a copy |
 //! | land | [`land`] | refs below `lazaret/<session>/` in the user's repository |
@@ -20,6 +21,7 @@
 //! No engine, no session, no terminal.
 
 pub mod commit;
+pub mod contents;
 pub mod examine;
 pub mod git;
 pub mod history;

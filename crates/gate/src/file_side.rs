@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use lazaret_tree::{Blobs as _, Change, Digest, Entry, LinkTarget, Mode, RelPath, escape};
+use lazaret_tree::{Blobs, Change, Digest, Entry, LinkTarget, Mode, RelPath, escape};
 
 use super::case::Case;
 use super::contents::{MOST_TEXT_BYTES, checked, text};
@@ -61,6 +61,24 @@ impl FileSides {
             (FileSide::old(case, change), FileSide::new(case, change)?)
         };
         Ok(Self { old, new })
+    }
+
+    /// Reads both sides of a change from one place.
+    ///
+    /// # Errors
+    /// When contents can't be read, or are not what their digest says.
+    pub fn of(change: &Change, blobs: &dyn Blobs) -> io::Result<Self> {
+        if same_contents(change) {
+            let side = FileSide::Described("the same contents".to_owned());
+            return Ok(Self {
+                old: side.clone(),
+                new: side,
+            });
+        }
+        Ok(Self {
+            old: FileSide::read(change.before.as_ref(), |digest| blobs.open(digest))?,
+            new: FileSide::read(change.after.as_ref(), |digest| blobs.open(digest))?,
+        })
     }
 
     /// Compares them; a side that is no text counts as empty.
