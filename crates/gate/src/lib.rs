@@ -37,4 +37,5 @@ pub mod proposal;
 pub mod propose;
 pub mod report;
 pub mod subject;
+pub mod tip_report;
 pub mod unlanded;

@@ -365,6 +365,17 @@ fn landed(ctx: &Ctx) -> Result<(), String> {
         .expect_text("branch fix -> lazaret/s/fix")?
         .expect_text("stash stash-0 -> lazaret/s/stash-0")?
         .expect_text("tag v9 -> lazaret/s/v9")?;
+    let report = ctx.ok("export s --json")?;
+    let report: Value = serde_json::from_str(&report.stdout).map_err(|error| error.to_string())?;
+    let tips = report["commits"]["tips"].as_array().cloned();
+    let tips: Vec<Value> = tips.unwrap_or_default();
+    let fix = tips.iter().find(|tip| tip["name"] == "fix");
+    let subjects = fix.map(|tip| {
+        let commits = tip["commits"].as_array().into_iter().flatten();
+        commits.map(|commit| commit["subject"].clone()).collect()
+    });
+    let wanted: Vec<Value> = vec!["x".into(), "one".into(), "two".into()];
+    expect_eq("the commits of the report", &subjects, &Some(wanted))?;
     expect_eq("refs after a look", &refs(&world), &String::new())?;
     ctx.fails("commits land s")?.expect_text("without a yes")?;
     ctx.fails("commits land s nothing --yes")?
@@ -424,7 +435,8 @@ fn bad_commits(ctx: &Ctx) -> Result<(), String> {
         .ok("commits s")?
         .expect_text("one \\u{1b}[2J \\u{202e} two")?;
     let shown = ctx.ok("commits s --json")?;
-    for said in [&text.stdout, &shown.stdout] {
+    let page = ctx.ok("export s --html -")?.expect_text("commit.name")?;
+    for said in [&text.stdout, &shown.stdout, &page.stdout] {
         expect("what the agent wrote is escaped", || {
             !said.contains(['\u{1b}', '\u{202e}'])
         })?;

@@ -15,6 +15,7 @@ use crate::format::causes;
 use crate::proposal::{ItemState, Origin};
 use crate::report::{ConflictReport, FindingReport};
 use crate::subject::{CommandEnd, Outcome, Subject as Session};
+use crate::tip_report::WaitingReport;
 use crate::unlanded::Unlanded;
 
 /// Names the form of the report. A field may be added to it; one that means something else,
@@ -52,6 +53,8 @@ pub struct Document<'a> {
     pub conflicts: Vec<ConflictReport>,
     /// What was not compared, or stays in the copy.
     pub left_out: Vec<LeftOutPart>,
+    /// The commits that wait; null if none do, or if the report is cut down to paths.
+    pub commits: Option<&'a WaitingReport>,
 }
 
 /// The changes of a batch, each of which is put into words when it is written: a large
@@ -269,6 +272,7 @@ impl<'a> Document<'a> {
                     bytes: skipped.bytes,
                 })
                 .collect(),
+            commits: input.commits.as_ref(),
         })
     }
 }

@@ -15,6 +15,7 @@ use crate::file_side::{ContentsError, line_counts};
 use crate::proposal::{ItemState, Origin, Proposal, ProposedChange};
 use crate::propose::ProposeError;
 use crate::subject;
+use crate::tip_report::WaitingReport;
 
 /// A judged batch, ready to be written down. Nothing in it is escaped yet.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub struct ReportInput<'a> {
     pub digest: Option<Digest>,
     /// The paths that the report was cut down to; none for the whole.
     pub paths: Vec<RelPathBuf>,
+    /// The commits that wait; `None` if none do, or if the report is cut down to paths.
+    pub commits: Option<WaitingReport>,
 }
 
 /// What a batch is about.
@@ -159,6 +162,7 @@ impl<'a> ReportInput<'a> {
             limits: case.limits(),
             digest: proposal.digest().filter(|_| paths.is_empty()),
             paths,
+            commits: None,
         })
     }
 
@@ -178,7 +182,7 @@ impl<'a> ReportInput<'a> {
 
     /// Whether there is nothing to tell of.
     pub fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.findings.is_empty()
+        self.items.is_empty() && self.findings.is_empty() && self.commits.is_none()
     }
 
     /// Whether any change may be applied.

@@ -8,6 +8,7 @@ use lazaret_tree::RelPathBuf;
 
 use super::diff;
 use crate::app::App;
+use crate::commits::session_commits::report_of;
 use crate::decide::output_target::{self, OutputTarget};
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
@@ -19,7 +20,9 @@ use lazaret_session::store::Store;
 /// Write a session's changes as a patch, a JSON report or an HTML page
 ///
 /// Nothing is applied, and the session stays as it is. FILE may be `-` for stdout. Without
-/// any of the options, the patch goes to stdout; with --json, the report does.
+/// any of the options, the patch goes to stdout; with --json, the report does. If commits wait in
+/// the copy, the report and the page have them with their findings; without an engine, they have
+/// the list of `lazaret show`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session
@@ -57,7 +60,13 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let proposal = export::propose(&case)?;
     let about = session.record().subject();
     let subject = ReportSubject::Session(&about);
-    let input = ReportInput::new(subject, &case, &proposal, SystemTime::now(), paths)?;
+    let mut input = ReportInput::new(subject, &case, &proposal, SystemTime::now(), paths)?;
+    let tells_of_commits = app.ui.format() == OutputFormat::Json
+        || places.iter().any(|(form, _)| *form != Form::Patch);
+    if tells_of_commits && input.paths.is_empty() {
+        input.commits = report_of(&store, &session, app);
+        app.cancel.check()?;
+    }
     if let Some(path) = untouched(&input) {
         let shown = lazaret_tree::escape(path.as_str().as_bytes());
         let text = format!("session {} changed nothing at {shown}", args.session);

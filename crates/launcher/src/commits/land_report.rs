@@ -1,10 +1,10 @@
 //! What `commits land --json` prints.
 
 use lazaret_commits::land::{Landed, LandedHow};
+use lazaret_gate::tip_report::RefusalReport;
 use lazaret_gate::unlanded::Unlanded;
 use serde::Serialize;
 
-use super::report::RefusalReport;
 use lazaret_session::store::record::Outcome;
 
 /// What was landed, and what was not.

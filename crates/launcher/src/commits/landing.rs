@@ -6,13 +6,13 @@ use lazaret_commits::ObjectId;
 use lazaret_commits::examine::ExaminedTip;
 use lazaret_commits::land::{LandError, Landed, LandedHow, Landing, Wanted};
 use lazaret_commits::sign::Signed;
+use lazaret_gate::tip_report::RefusalReport;
 use lazaret_runtime::SessionId;
 use lazaret_tree::Change;
 
 use super::land_report::LeftReport;
 use super::open::{OpenCommits, OpenTip, TipState};
 use super::pick::Picked;
-use super::report::RefusalReport;
 use super::settle::open_changes;
 use crate::app::App;
 use crate::failure::Failure;

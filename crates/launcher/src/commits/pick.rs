@@ -1,12 +1,12 @@
 //! `Picked`: which tips are landed, and which stay.
 
 use lazaret_commits::sign::Signed;
+use lazaret_gate::tip_report::RefusalReport;
 use lazaret_runtime::SessionId;
 use lazaret_tree::{Severity, escape};
 
 use super::land_report::LeftReport;
 use super::open::{OpenCommits, OpenTip, TipState};
-use super::report::RefusalReport;
 use super::text::findings;
 use crate::app::App;
 use crate::failure::{Failure, FailureKind};

@@ -1,10 +1,13 @@
 //! `SessionCommits`: the commits of a session whose files are decided on.
 
+use lazaret_gate::format::harmless;
+use lazaret_gate::tip_report::WaitingReport;
 use lazaret_session::store::{LockedSession, Store};
 
 use super::landing::land;
-use super::open::{OpenRequest, open};
+use super::open::{OpenCommits, OpenRequest, open};
 use super::pick::Picked;
+use super::report;
 use super::text::listing;
 use super::tips::Lost;
 use crate::app::App;
@@ -36,11 +39,7 @@ impl WaitingCommits for SessionCommits<'_> {
 
     fn ask(&mut self) -> Result<(), Failure> {
         let app = self.app;
-        let request = OpenRequest {
-            lost: Lost::Leave,
-            allow: Vec::new(),
-        };
-        let opened = open(self.store, self.session, request, app)?;
+        let opened = open_plain(self.store, self.session, app)?;
         let id = self.session.record().id.clone();
         let picked = Picked::of(&opened, &[], &id)?;
         if app.ui.format() == OutputFormat::Text {
@@ -52,4 +51,43 @@ impl WaitingCommits for SessionCommits<'_> {
         }
         Ok(())
     }
+
+    fn report(&mut self) -> Option<WaitingReport> {
+        report_of(self.store, self.session, self.app)
+    }
+}
+
+/// Fetches and examines what waits in a session for a report; without an engine, the report
+/// has what the record lists, and says so. `None` if nothing waits.
+pub(crate) fn report_of(
+    store: &Store,
+    session: &LockedSession,
+    app: &App,
+) -> Option<WaitingReport> {
+    if session.record().commits.is_empty() {
+        return None;
+    }
+    Some(match open_plain(store, session, app) {
+        Ok(opened) => report::waiting(&opened),
+        Err(failure) => {
+            let why = harmless(&failure.chain().join(": "));
+            app.ui.warn(&format!(
+                "the report lists the commits without findings: {why}"
+            ));
+            WaitingReport {
+                tips: Vec::new(),
+                stays: Vec::new(),
+                not_fetched: Some(why),
+            }
+        }
+    })
+}
+
+/// Fetches and examines everything but what only a reflog names.
+fn open_plain(store: &Store, session: &LockedSession, app: &App) -> Result<OpenCommits, Failure> {
+    let request = OpenRequest {
+        lost: Lost::Leave,
+        allow: Vec::new(),
+    };
+    open(store, session, request, app)
 }

@@ -7,7 +7,7 @@ use lazaret_commits::sign::{SignError, Signer, SigningSettings};
 use super::land_report::LeftReport;
 use super::open::{OpenCommits, TipState};
 use super::pick::Picked;
-use super::report::RefusalReport;
+use lazaret_gate::tip_report::RefusalReport;
 use crate::app::App;
 use crate::decide::case::workspace_of;
 use crate::failure::Failure;

@@ -221,7 +221,7 @@ fn ask(
                     }
                 }
             }
-            Answer::Chosen("e") => write_out(case, ui),
+            Answer::Chosen("e") => write_out(case, &mut context),
             Answer::Chosen("c") => {
                 context.ask_about_commits()?;
                 if context.commits.hold_all() {
@@ -262,12 +262,15 @@ fn refuse(all: usize, context: AskContext<'_>) -> Decision {
 
 /// Writes all forms of a report into the current directory. A failure is said, and the
 /// question asked again.
-fn write_out(case: &Case, ui: &Ui) {
+fn write_out(case: &Case, context: &mut AskContext<'_>) {
+    let ui = context.ui;
     let Some(subject) = &case.subject else { return };
+    let commits = context.commits.report();
     let write = || -> Result<_, ExportError> {
         let proposal = export::propose(case)?;
         let (subject, now) = (ReportSubject::Session(subject), SystemTime::now());
-        let input = ReportInput::new(subject, case, &proposal, now, Vec::new())?;
+        let mut input = ReportInput::new(subject, case, &proposal, now, Vec::new())?;
+        input.commits = commits;
         export::write_all(&input, case, Path::new(""))
     };
     match write() {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use lazaret_gate::tip_report::WaitingReport;
+
 use crate::failure::Failure;
 
 /// The commits that wait in the copy of a session.
@@ -17,6 +19,10 @@ pub trait WaitingCommits: fmt::Debug {
     /// # Errors
     /// When they can't be fetched, examined or landed. What was landed until then is noted.
     fn ask(&mut self) -> Result<(), Failure>;
+
+    /// Fetches and examines them for a report, which says so if that fails; `None` if none
+    /// wait.
+    fn report(&mut self) -> Option<WaitingReport>;
 }
 
 /// No commits: those of a case that is no session's.
@@ -34,5 +40,9 @@ impl WaitingCommits for NoCommits {
 
     fn ask(&mut self) -> Result<(), Failure> {
         Ok(())
+    }
+
+    fn report(&mut self) -> Option<WaitingReport> {
+        None
     }
 }

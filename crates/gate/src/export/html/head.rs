@@ -10,7 +10,7 @@ use super::text::{escaped, name, plain};
 use crate::export::document::seconds;
 use crate::export::report_input::{ReportInput, ReportSubject};
 use crate::file_diff::LineCounts;
-use crate::format::{bytes, count, elapsed, show_command};
+use crate::format::{bytes, count, date, elapsed, show_command};
 use crate::subject;
 
 const STYLE: &str = include_str!("style.css");
@@ -220,44 +220,4 @@ fn session(subject: &subject::Subject) -> Vec<(&'static str, String)> {
         facts.push(("Ended", plain(&words)));
     }
     facts
-}
-
-/// Writes seconds since 1970 as `2026-11-21 14:05 UTC` (Hinnant, "chrono-compatible low-level
-/// date algorithms").
-fn date(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    let year = year + era * 400 + next;
-    format!(
-        "{year}-{month:02}-{day:02} {:02}:{:02} UTC",
-        rest / 3600,
-        rest % 3600 / 60
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::date;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        for (seconds, shown) in [
-            (0, "1970-01-01 00:00 UTC"),
-            (951_782_400, "2000-02-29 00:00 UTC"),
-            (1_709_251_199, "2024-02-29 23:59 UTC"),
-            (4_107_542_400, "2100-03-01 00:00 UTC"),
-        ] {
-            assert_eq!(date(seconds), shown);
-        }
-    }
 }

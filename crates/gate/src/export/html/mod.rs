@@ -7,6 +7,7 @@
 //!
 //! [`MOST_TEXT_BYTES`]: crate::contents::MOST_TEXT_BYTES
 
+mod commits;
 mod files;
 mod head;
 mod plan;
@@ -42,6 +43,7 @@ pub fn write(input: &ReportInput<'_>, case: &Case, out: &mut dyn Write) -> Resul
     tables::conflicts(input, out).map_err(failed)?;
     tables::files((input, case), &shows, out)?;
     files::write((input, case), &shows, out)?;
+    commits::write(input, out).map_err(failed)?;
     tables::left_out(input, out).map_err(failed)?;
     head::write_end(input, out).map_err(failed)
 }

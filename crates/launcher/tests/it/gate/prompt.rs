@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use insta::assert_snapshot;
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::{ApprovalMode, Decision, KeepReason, OnConflict};
+use lazaret_gate::tip_report::WaitingReport;
 use lazaret_launcher::decide::waiting_commits::{NoCommits, WaitingCommits};
 use lazaret_launcher::decide::{AskContext, decide};
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
@@ -276,6 +277,10 @@ impl WaitingCommits for Branch {
         self.asked += 1;
         let lands = self.lands.map(drop);
         lands.map_err(|why| Failure::message(FailureKind::Engine, why))
+    }
+
+    fn report(&mut self) -> Option<WaitingReport> {
+        None
     }
 }
 

@@ -447,6 +447,20 @@ fn git_26_verbs_name_what_waits() {
         diff.contains("stay in the copy: branch fix: 1 commit"),
         "{diff}"
     );
+    // Nothing answers there, so a report has what the record says.
+    let export = env.run("--json export shop");
+    assert_eq!(export.code, 0, "{export}");
+    let report: serde_json::Value = serde_json::from_str(&export.stdout).unwrap();
+    assert_eq!(report["session"]["commits"][0]["subject"], "Fix 42");
+    assert_eq!(report["commits"]["tips"], serde_json::json!([]));
+    let why = report["commits"]["not_fetched"].as_str().unwrap();
+    assert!(export.stderr.contains(why), "{why}: {export}");
+    let page = said("export shop --html -");
+    let item = "<li>branch fix: 1 commit · Fix 42</li>";
+    assert!(
+        page.contains(item) && page.contains("not fetched"),
+        "{page}"
+    );
     act(&world, "git format-patch -q -1 -o patches fix --");
     let collected = world.cycle_kept().unwrap().collected;
     let end = world.gate(collected).unwrap();

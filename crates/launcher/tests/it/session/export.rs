@@ -727,6 +727,7 @@ fn aud_10_the_report_is_json_with_reversible_names() {
         }
       ],
       "check": null,
+      "commits": null,
       "conflicts": [],
       "counts": {
         "added": 3,
