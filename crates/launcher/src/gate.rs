@@ -123,11 +123,7 @@ pub fn gate(
     };
     let choices = Choices::all();
     let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
-    let mut commits = SessionCommits {
-        session: &mut session,
-        store,
-        app: options.app,
-    };
+    let mut commits = SessionCommits::new(&mut session, store, options.app);
     let context = AskContext {
         ui: &options.app.ui,
         cancel: cx.cancel,

@@ -4,6 +4,8 @@ use lazaret_gate::export::ExportError;
 use lazaret_gate::file_side::ContentsError;
 use lazaret_gate::propose::ProposeError;
 
+use super::branch::CommitAt;
+use super::commit_view::SourceError;
 use super::diff_view::DiffView;
 use super::item::{Item, ItemStatus};
 use super::plan::Plan;
@@ -20,6 +22,9 @@ pub enum ReviewBackendError {
     /// A patch can't be written.
     #[error(transparent)]
     Export(#[from] ExportError),
+    /// A commit can't be read.
+    #[error(transparent)]
+    Commit(SourceError),
     /// The case is no session's.
     #[error("only a session is exported")]
     NoSession,
@@ -32,6 +37,12 @@ pub trait ReviewBackend {
     /// # Errors
     /// When they can't be read; the review says so in their place and goes on.
     fn diff_view(&mut self, item: usize) -> Result<DiffView, ReviewBackendError>;
+
+    /// Reads what is to be shown of a commit.
+    ///
+    /// # Errors
+    /// When it can't be read; the review says so in its place and goes on.
+    fn commit_view(&mut self, at: CommitAt) -> Result<DiffView, ReviewBackendError>;
 
     /// Says what may become of each item, given what was allowed.
     ///

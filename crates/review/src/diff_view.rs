@@ -3,6 +3,7 @@
 use lazaret_gate::file_diff::{self, FileDiff, LineCounts, LineKind};
 use similar::{Algorithm, ChangeTag, TextDiff};
 
+use super::item::Sign;
 use super::text::{Piece, Pieces, TextStyle};
 
 /// Lines above this many bytes are not compared word by word: it would take too long.
@@ -46,8 +47,23 @@ pub struct DiffView {
     pub words: Vec<String>,
     /// The lines that changed.
     pub hunks: Vec<Hunk>,
+    /// The files that they are in, where there are several.
+    pub files: Vec<FileHead>,
     /// Whether hunks can be chosen.
     pub parts: Parts,
+}
+
+/// A file among several, above its hunks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileHead {
+    /// The first of its hunks, counted from 0 among those of all files.
+    pub hunk: usize,
+    /// What happened.
+    pub sign: Sign,
+    /// The escaped path.
+    pub path: String,
+    /// What is said instead of lines, or besides them.
+    pub words: Vec<String>,
 }
 
 /// Whether parts of a change can be chosen.
@@ -79,6 +95,7 @@ impl DiffView {
         Self {
             words: Vec::new(),
             hunks: hunks.collect(),
+            files: Vec::new(),
             parts: Parts::Hunks,
         }
     }

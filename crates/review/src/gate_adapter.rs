@@ -1,7 +1,7 @@
 //! `GateAdapter`: a case as a review knows it, and the choices of a review as the gate knows them.
 
 mod halves;
-mod items;
+pub(crate) mod items;
 #[cfg(test)]
 mod tests;
 
@@ -18,11 +18,14 @@ use lazaret_gate::file_diff::FileDiff;
 use lazaret_gate::file_side::FileSides;
 use lazaret_gate::proposal::{self, ItemState, Origin, Proposal};
 use lazaret_gate::propose::ProposeError;
+use lazaret_gate::tip_report::WaitingReport;
 use lazaret_tree::{RelPath, escape};
 use lazaret_validator::{Allowance as Allowed, Severity, Subject, is_allowable};
 
 use self::items::{ALREADY, change_item, facts, mentioned, sign, status};
 use super::backend::{ReviewBackend, ReviewBackendError};
+use super::branch::CommitAt;
+use super::commit_view::{CommitSource, commit_view};
 use super::diff_view::{DiffView, Parts};
 use super::item::{Allowance, BlockReason, Choice, FindingIndex, Item, ItemFindings, ItemStatus};
 use super::plan::{Left, Plan, Taken};
@@ -39,6 +42,10 @@ pub struct GateAdapter<'a> {
     shown: Option<Proposal>,
     /// Where reports are written; `None` if nowhere.
     reports: Option<PathBuf>,
+    /// Where commits are read; `None` if there are none.
+    commits: Option<Box<dyn CommitSource + 'a>>,
+    /// What reports say of the commits.
+    waiting: Option<WaitingReport>,
 }
 
 impl<'a> GateAdapter<'a> {
@@ -58,6 +65,8 @@ impl<'a> GateAdapter<'a> {
             places: Vec::new(),
             shown: None,
             reports: None,
+            commits: None,
+            waiting: None,
         };
         let items = adapter.items(choices);
         Ok((adapter, items))
@@ -67,6 +76,15 @@ impl<'a> GateAdapter<'a> {
     pub fn exporting(self, dir: &Path) -> Self {
         Self {
             reports: Some(dir.to_owned()),
+            ..self
+        }
+    }
+
+    /// Lets it read commits, and tell of them in reports.
+    pub fn with_commits(self, commits: Box<dyn CommitSource + 'a>, waiting: WaitingReport) -> Self {
+        Self {
+            commits: Some(commits),
+            waiting: Some(waiting),
             ..self
         }
     }
@@ -251,6 +269,14 @@ impl ReviewBackend for GateAdapter<'_> {
         Ok(diff_view)
     }
 
+    fn commit_view(&mut self, at: CommitAt) -> Result<DiffView, ReviewBackendError> {
+        let Some(commits) = &mut self.commits else {
+            return Ok(DiffView::default());
+        };
+        let changes = commits.changes(at).map_err(ReviewBackendError::Commit)?;
+        Ok(commit_view(&changes, commits.blobs()))
+    }
+
     fn statuses(&mut self, items: &[Item]) -> Result<Vec<ItemStatus>, ReviewBackendError> {
         self.shown = None;
         let mut choices = self.choices(items)?;
@@ -345,13 +371,14 @@ impl ReviewBackend for GateAdapter<'_> {
         };
         let proposal = self.case.propose(&self.choices(items)?)?;
         let now = SystemTime::now();
-        let input = ReportInput::new(
+        let mut input = ReportInput::new(
             export::ReportSubject::Session(subject),
             self.case,
             &proposal,
             now,
             Vec::new(),
         )?;
+        input.commits = self.waiting.clone();
         let written = export::write_all(&input, self.case, dir)?;
         let names = written.iter().filter_map(|path| path.file_name());
         let names: Vec<String> = names.map(|name| escape(name.as_encoded_bytes())).collect();

@@ -1,10 +1,12 @@
 //! What each key does.
 
+use super::branch::BranchChoice;
 use super::geometry::Pane;
 use super::help;
 use super::item::{Allowance, Choice, ItemStatus, Mark, Sign};
 use super::keys::Key;
 use super::model::{Effect, Mode, Review, ReviewAnswer};
+use super::tree::Row;
 
 /// Returns what has to be typed to pass what holds an item back.
 pub(super) fn word(status: &ItemStatus) -> &'static str {
@@ -76,9 +78,7 @@ impl Review {
             }
             Key::Tab | Key::BackTab => self.focus = other(self.focus),
             Key::Char('a') => {
-                let items = self.items_on_show(0..self.items.len());
-                self.toggle_items(&items);
-                self.lay_out();
+                self.toggle_all();
             }
             Key::Char('A') => return Effect::Propose,
             Key::Char('D') => {
@@ -99,8 +99,33 @@ impl Review {
         Effect::None
     }
 
+    /// Takes everything on show, or leaves it where all of it is taken.
+    fn toggle_all(&mut self) {
+        let items = self.items_on_show(0..self.items.len());
+        let branches = self.branches_on_show();
+        let is_taken = |item: &usize| {
+            let item = &self.items[*item];
+            !item.is_free() || item.choice == Choice::Take
+        };
+        let are_taken = items.iter().all(is_taken);
+        let are_landed = self.are_landed(&branches);
+        // Files that are taken already stay so if branches were left.
+        if !are_taken || are_landed {
+            self.toggle_items(&items);
+        }
+        let choice = match are_taken && are_landed {
+            true => BranchChoice::Leave,
+            false => BranchChoice::Land,
+        };
+        self.choose_branches(&branches, choice);
+        self.lay_out();
+    }
+
     fn start_allowing(&mut self) -> Effect {
         let Some(item) = self.selected() else {
+            if self.rows.get(self.cursor).is_some_and(Row::is_of_commits) {
+                self.say("`lazaret commits land` takes `--allow PATH` for what blocks a branch.");
+            }
             return Effect::None;
         };
         let shown = &mut self.items[item];

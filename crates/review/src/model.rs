@@ -6,12 +6,15 @@ use std::ops::Range;
 use lazaret_gate::file_diff::LineCounts;
 use lazaret_validator::Severity;
 
+use super::branch::Commits;
 use super::diff_view::DiffView;
 use super::geometry::{Geometry, Pane};
-use super::item::{Allowance, Choice, Item, ItemStatus};
+use super::item::{Choice, Item, ItemStatus};
 use super::page::PageLayout;
 use super::plan::Plan;
-use super::tree::{Outline, Row, RowKind};
+use super::tree::{Body, Outline, Row, RowKind};
+
+pub use super::mode::{Effect, Mode, ReviewAnswer};
 
 /// Bodies that are kept for going back to.
 const MOST_BODIES: usize = 16;
@@ -46,60 +49,6 @@ impl Show {
     }
 }
 
-/// What the keys mean at the moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mode {
-    /// Looking and choosing.
-    Browse,
-    /// The keys are explained; the first row on show.
-    Help(usize),
-    /// A part of a path is typed.
-    Filter,
-    /// A blocked item is to be allowed.
-    Allow {
-        /// The item.
-        item: usize,
-        /// What was typed of the word.
-        typed: String,
-        /// What the allowance would be.
-        allowance: Allowance,
-    },
-    /// What would be applied is shown, and asked about; the first row on show.
-    Apply(Plan, usize),
-    /// Asked whether to throw all of it away.
-    Discard,
-}
-
-/// What the loop has to do after a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// Draw.
-    None,
-    /// Draw, and throw away what was typed before the question could be read (UI-06).
-    Ask,
-    /// Find out what would be applied, then ask.
-    Propose,
-    /// Judge again: an allowance was given or taken back.
-    Rejudge,
-    /// Write a patch of what is chosen.
-    Export,
-    /// Stop the process until it is continued.
-    Suspend,
-    /// Leave.
-    End(ReviewAnswer),
-}
-
-/// How a review ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReviewAnswer {
-    /// Apply what was shown and agreed to.
-    Apply,
-    /// Not now.
-    Keep,
-    /// Never.
-    Discard,
-}
-
 /// What the title says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Title {
@@ -116,8 +65,10 @@ pub struct Title {
 pub struct Review {
     pub(super) title: Title,
     pub(super) items: Vec<Item>,
+    pub(super) commits: Commits,
     outline: Outline,
     closed: BTreeSet<usize>,
+    pub(super) closed_branches: BTreeSet<usize>,
     pub(super) show: Show,
     pub(super) search: String,
     wanted: Vec<bool>,
@@ -128,7 +79,7 @@ pub struct Review {
     pub(super) page: PageLayout,
     pub(super) page_top: usize,
     pub(super) hunk: usize,
-    diff_views: VecDeque<(usize, DiffView)>,
+    diff_views: VecDeque<(Body, DiffView)>,
     pub(super) geometry: Option<Geometry>,
     pub(super) mode: Mode,
     pub(super) notice: Option<String>,
@@ -141,7 +92,9 @@ impl Review {
             title,
             outline: Outline::new(&items),
             items,
+            commits: Commits::default(),
             closed: BTreeSet::new(),
+            closed_branches: BTreeSet::new(),
             show: Show::All,
             search: String::new(),
             wanted: Vec::new(),
@@ -158,9 +111,24 @@ impl Review {
             notice: None,
         };
         review.list_again();
-        let first = review.rows.iter().position(|row| row.item().is_some());
-        review.cursor = first.unwrap_or(0);
+        review.cursor = review.first_row();
         review
+    }
+
+    /// Shows commits below the files.
+    pub fn with_commits(mut self, commits: Commits) -> Self {
+        self.closed_branches = commits.long_branches().collect();
+        self.commits = commits;
+        self.list_again();
+        self.cursor = self.first_row();
+        self
+    }
+
+    /// Returns the first row that is more than a heading.
+    fn first_row(&self) -> usize {
+        let mut rows = self.rows.iter();
+        rows.position(|row| row.item().is_some() || row.branch().is_some())
+            .unwrap_or(0)
     }
 
     /// Takes the size of the screen, in columns and rows.
@@ -183,8 +151,9 @@ impl Review {
         self.lay_out();
     }
 
-    /// Shows what would be applied, and asks.
-    pub fn ask(&mut self, plan: Plan) {
+    /// Shows what would be applied and landed, and asks.
+    pub fn ask(&mut self, mut plan: Plan) {
+        self.plan_commits(&mut plan);
         self.mode = Mode::Apply(plan, 0);
     }
 
@@ -193,19 +162,21 @@ impl Review {
         self.notice = Some(words.into());
     }
 
-    /// Returns the item whose body is to be shown and is not there yet.
-    pub fn wanted_body(&self) -> Option<usize> {
-        let item = self.selected()?;
-        self.body_of(item).is_none().then_some(item)
+    /// Returns what the body is to be shown of and is not there yet.
+    pub fn wanted_body(&self) -> Option<Body> {
+        let body = self.body()?;
+        self.body_of(body).is_none().then_some(body)
     }
 
     /// Takes a body.
-    pub fn put_body(&mut self, item: usize, diff_view: DiffView) {
-        self.items[item].counts = Some(diff_view.counts());
-        self.diff_views.retain(|(other, _)| *other != item);
-        self.diff_views.push_front((item, diff_view));
+    pub fn put_body(&mut self, body: Body, diff_view: DiffView) {
+        if let Body::Item(item) = body {
+            self.items[item].counts = Some(diff_view.counts());
+        }
+        self.diff_views.retain(|(other, _)| *other != body);
+        self.diff_views.push_front((body, diff_view));
         self.diff_views.truncate(MOST_BODIES);
-        if self.selected() == Some(item) {
+        if self.body() == Some(body) {
             self.lay_out();
         }
     }
@@ -228,22 +199,25 @@ impl Review {
         self.rows.get(self.cursor)?.item()
     }
 
-    pub(super) fn diff_view(&self) -> Option<&DiffView> {
-        self.body_of(self.selected()?)
+    /// Returns what the diff pane shows the contents of.
+    pub(super) fn body(&self) -> Option<Body> {
+        self.rows.get(self.cursor)?.body()
     }
 
-    fn body_of(&self, item: usize) -> Option<&DiffView> {
-        let found = self.diff_views.iter().find(|(other, _)| *other == item);
+    pub(super) fn diff_view(&self) -> Option<&DiffView> {
+        self.body_of(self.body()?)
+    }
+
+    pub(super) fn body_of(&self, body: Body) -> Option<&DiffView> {
+        let mut views = self.diff_views.iter();
+        let found = views.find(|(other, _)| *other == body);
         found.map(|(_, diff_view)| diff_view)
     }
 
     /// Lists the rows again after the filter or a directory changed; the cursor stays on
     /// what it was on, or goes to what is nearest before it.
     pub(super) fn list_again(&mut self) {
-        let (at, selected) = match self.rows.get(self.cursor) {
-            Some(row) => (Some(row.items().start), self.selected()),
-            None => (None, None),
-        };
+        let before = self.rows.get(self.cursor).cloned();
         let search = self.search.to_lowercase();
         let is_wanted = |item: &Item| {
             (self.show.least()).is_none_or(|least| item.severity() >= Some(least))
@@ -251,20 +225,33 @@ impl Review {
         };
         self.wanted = self.items.iter().map(is_wanted).collect();
         self.rows = self.outline.rows(&self.wanted, &self.closed);
-        if let Some(at) = at {
-            let mut rows = self.rows.iter();
-            self.cursor = rows
-                .position(|row| selected.is_some() && row.item() == selected)
-                .or_else(|| self.rows.iter().rposition(|row| row.items().start <= at))
-                .unwrap_or(0);
+        self.rows.extend(self.commit_rows(&search));
+        if let Some(before) = &before {
+            self.cursor = self.row_like(before);
         }
         self.cursor = self.cursor.min(self.rows.len().saturating_sub(1));
-        if self.selected() != selected {
+        let after = self.rows.get(self.cursor);
+        if after.map(Row::key) != before.as_ref().map(Row::key) {
             self.page_top = 0;
             self.hunk = 0;
         }
         self.lay_out();
         self.keep_in_sight();
+    }
+
+    /// Returns the row that stands for the same, or the nearest one before it.
+    fn row_like(&self, before: &Row) -> usize {
+        let mut rows = self.rows.iter();
+        let at = before.items().start;
+        let same = rows.position(|row| {
+            row.key() == before.key() && (row.body().is_some() || row.is_of_commits())
+        });
+        let nearest = |row: &Row| match before.is_of_commits() {
+            true => row.branch() <= before.branch(),
+            false => !row.is_of_commits() && row.items().start <= at,
+        };
+        same.or_else(|| self.rows.iter().rposition(nearest))
+            .unwrap_or(0)
     }
 
     /// Opens or closes the directory under the cursor.
@@ -291,9 +278,9 @@ impl Review {
 
     /// Puts the cursor on a row.
     pub(super) fn go_to(&mut self, row: usize) {
-        let before = self.selected();
+        let before = self.rows.get(self.cursor).map(Row::key);
         self.cursor = row.min(self.rows.len().saturating_sub(1));
-        if self.selected() != before {
+        if self.rows.get(self.cursor).map(Row::key) != before {
             self.page_top = 0;
             self.hunk = 0;
         }
@@ -306,9 +293,13 @@ impl Review {
         let page = match (self.geometry, self.rows.get(self.cursor)) {
             (Some(geometry), Some(row)) => {
                 let width = usize::from(geometry.diff.width).saturating_sub(1);
-                match row.item() {
-                    Some(item) => PageLayout::new(&self.items[item], self.body_of(item), width),
-                    None => {
+                match (row.item(), row.is_of_commits()) {
+                    (_, true) => self.commit_page(row, width),
+                    (Some(item), false) => {
+                        let body = self.body_of(Body::Item(item));
+                        PageLayout::new(&self.items[item], body, width)
+                    }
+                    (None, false) => {
                         PageLayout::of_dir(row.name(&self.items), &self.items[row.items()], width)
                     }
                 }

@@ -20,17 +20,22 @@ impl Review {
             Key::Char(' ') => self.toggle_row(),
             Key::Enter => match self.kind_at_cursor() {
                 Some(RowKind::Dir(dir)) => self.fold(dir.id),
-                Some(RowKind::File(_)) => self.focus = Pane::Diff,
-                None => {}
+                Some(RowKind::Branch(row)) => self.fold_branch(row.branch),
+                Some(RowKind::File(_) | RowKind::Commit(_)) => self.focus = Pane::Diff,
+                Some(RowKind::Commits) | None => {}
             },
             Key::Right | Key::Char('l') => match self.kind_at_cursor() {
                 Some(RowKind::Dir(dir)) if dir.is_closed => self.fold(dir.id),
-                Some(RowKind::Dir(_)) => self.go_to(self.cursor + 1),
-                Some(RowKind::File(_)) => self.focus = Pane::Diff,
+                Some(RowKind::Branch(row)) if row.is_closed => self.fold_branch(row.branch),
+                Some(RowKind::Dir(_) | RowKind::Branch(_) | RowKind::Commits) => {
+                    self.go_to(self.cursor + 1)
+                }
+                Some(RowKind::File(_) | RowKind::Commit(_)) => self.focus = Pane::Diff,
                 None => {}
             },
             Key::Left | Key::Char('h') => match self.kind_at_cursor() {
                 Some(RowKind::Dir(dir)) if !dir.is_closed => self.fold(dir.id),
+                Some(RowKind::Branch(row)) if !row.is_closed => self.fold_branch(row.branch),
                 Some(_) => self.go_to_parent(),
                 None => {}
             },
@@ -70,6 +75,12 @@ impl Review {
         let Some(row) = self.rows.get(self.cursor) else {
             return;
         };
+        match row.kind {
+            RowKind::Commits => return self.toggle_branches(&self.branches_on_show()),
+            RowKind::Branch(row) => return self.toggle_branches(&[row.branch]),
+            RowKind::Commit(_) => return self.explain_commit(),
+            RowKind::Dir(_) | RowKind::File(_) => {}
+        }
         let items = self.items_on_show(row.items());
         if !items.iter().any(|item| self.items[*item].is_free()) {
             self.explain_refusal(items.first().copied());
@@ -80,7 +91,9 @@ impl Review {
     }
 
     fn toggle_hunk(&mut self) {
-        let Some(item) = self.selected() else { return };
+        let Some(item) = self.selected() else {
+            return self.toggle_row();
+        };
         if !self.items[item].is_free() {
             self.explain_refusal(Some(item));
             return;
@@ -134,7 +147,7 @@ impl Review {
             return;
         }
         let files = self.rows.iter().skip(self.cursor + 1);
-        match files.into_iter().position(|row| row.item().is_some()) {
+        match files.into_iter().position(|row| row.body().is_some()) {
             Some(further) => self.go_to(self.cursor + 1 + further),
             None => self.say("This is the last hunk."),
         }
@@ -147,7 +160,7 @@ impl Review {
             return;
         }
         let mut above = self.rows[..self.cursor.min(self.rows.len())].iter();
-        match above.rposition(|row| row.item().is_some()) {
+        match above.rposition(|row| row.body().is_some()) {
             Some(row) => self.go_to(row),
             None => self.say("This is the first hunk."),
         }

@@ -1,9 +1,9 @@
 //! `PageLayout`: the rows of the diff pane, for one item at one width.
 
-use lazaret_validator::Severity;
+use lazaret_validator::{Finding, Severity};
 
-use super::diff_view::DiffView;
-use super::item::{Allowance, BlockReason, Item, ItemStatus, Mark};
+use super::diff_view::{DiffView, FileHead};
+use super::item::{Allowance, BlockReason, Item, ItemFindings, ItemStatus, Mark};
 use super::text;
 
 /// A row of the diff pane. Lines of the diff are named, and broken again when they are drawn.
@@ -41,6 +41,8 @@ pub struct PageLayout {
     pub rows: Vec<PageRow>,
     /// The row of each hunk's head.
     pub heads: Vec<usize>,
+    /// The last row of each hunk.
+    pub ends: Vec<usize>,
     /// Columns of one line number.
     pub digits: usize,
 }
@@ -49,50 +51,105 @@ impl PageLayout {
     /// Lays an item out in `width` columns; without a body only what is known of it.
     pub fn new(item: &Item, diff_view: Option<&DiffView>, width: usize) -> Self {
         let mut page = Self::default();
-        let rows = &mut page.rows;
-        rows.extend(
-            text::name_rows(&item.path, width, 3)
-                .into_iter()
-                .map(PageRow::Name),
-        );
-        let words = diff_view.into_iter().flat_map(|diff_view| &diff_view.words);
-        for fact in item.facts.iter().chain(words) {
-            rows.extend(text::fill(fact, width).into_iter().map(PageRow::Fact));
-        }
+        page.name(&item.path, width);
+        page.facts(&item.facts, width);
+        page.facts(diff_view.map_or(&[], |diff_view| &diff_view.words), width);
         for finding in item.findings.iter() {
-            let place = finding
-                .line
-                .map_or(String::new(), |line| format!(" line {line}:"));
-            let (severity, code) = (finding.severity, &finding.code);
-            let said = format!("{severity} {code}:{place} {}", finding.message);
-            let hint = finding.hint.as_ref().map(|hint| format!("  {hint}"));
-            for text in [Some(said), hint].into_iter().flatten() {
-                let lines = text::fill(&text, width).into_iter();
-                rows.extend(lines.map(|line| PageRow::Finding(severity, line)));
-            }
+            page.finding(finding, "", width);
         }
         if let Some(words) = status(item) {
-            rows.extend(text::fill(&words, width).into_iter().map(PageRow::Status));
+            page.status(&words, width);
         }
-        let Some(diff_view) = diff_view else {
-            return page;
+        page.hunks(diff_view, width);
+        page
+    }
+
+    /// Adds a name, cut in the middle if it is long.
+    pub(super) fn name(&mut self, name: &str, width: usize) {
+        let names = text::name_rows(name, width, 3).into_iter();
+        self.rows.extend(names.map(PageRow::Name));
+    }
+
+    /// Adds what is to be said besides contents.
+    pub(super) fn facts(&mut self, facts: &[String], width: usize) {
+        let lines = facts.iter().flat_map(|fact| text::fill(fact, width));
+        self.rows.extend(lines.map(PageRow::Fact));
+    }
+
+    /// Adds findings with the paths that they are about.
+    pub(super) fn findings_at(&mut self, findings: &ItemFindings, width: usize) {
+        for finding in findings.iter() {
+            self.finding(finding, &format!(" {}", finding.subject), width);
+        }
+    }
+
+    /// Adds a finding; `place` is what stands before its line.
+    fn finding(&mut self, finding: &Finding, place: &str, width: usize) {
+        let line = match (finding.line, place) {
+            (Some(line), _) => format!("{place} line {line}:"),
+            (None, "") => String::new(),
+            (None, place) => format!("{place}:"),
         };
-        page.digits = diff_view.last_line().max(1).ilog10() as usize + 1;
-        let room = page.room(width);
+        let (severity, code) = (finding.severity, &finding.code);
+        let said = format!("{severity} {code}:{line} {}", finding.message);
+        let hint = finding.hint.as_ref().map(|hint| format!("  {hint}"));
+        for text in [Some(said), hint].into_iter().flatten() {
+            let lines = text::fill(&text, width).into_iter();
+            self.rows
+                .extend(lines.map(|line| PageRow::Finding(severity, line)));
+        }
+    }
+
+    /// Adds why something stays, or that it was allowed.
+    pub(super) fn status(&mut self, words: &str, width: usize) {
+        let lines = text::fill(words, width).into_iter();
+        self.rows.extend(lines.map(PageRow::Status));
+    }
+
+    /// Adds what is said of the contents, and their lines.
+    pub(super) fn body(&mut self, diff_view: Option<&DiffView>, width: usize) {
+        if let Some(diff_view) = diff_view {
+            self.facts(&diff_view.words, width);
+        }
+        self.hunks(diff_view, width);
+    }
+
+    /// Adds the hunks, below the files that they are of where there are several.
+    fn hunks(&mut self, diff_view: Option<&DiffView>, width: usize) {
+        let Some(diff_view) = diff_view else {
+            return;
+        };
+        self.digits = diff_view.last_line().max(1).ilog10() as usize + 1;
+        let room = self.room(width);
+        let mut files = diff_view.files.iter().peekable();
         for (hunk, lines) in diff_view.hunks.iter().map(|hunk| &hunk.lines).enumerate() {
-            page.rows.push(PageRow::Blank);
-            page.heads.push(page.rows.len());
-            page.rows.push(PageRow::Head(hunk));
+            while let Some(file) = files.next_if(|file| file.hunk <= hunk) {
+                self.file(file, width);
+            }
+            self.rows.push(PageRow::Blank);
+            let start = self.rows.len();
+            self.rows.push(PageRow::Head(hunk));
             for (line, shown) in lines.iter().enumerate() {
                 let parts = text::rows(&shown.pieces, room);
-                page.rows
+                self.rows
                     .extend((0..parts).map(|part| PageRow::Line { hunk, line, part }));
                 if shown.unterminated {
-                    page.rows.push(PageRow::Unterminated);
+                    self.rows.push(PageRow::Unterminated);
                 }
             }
+            self.heads.push(start);
+            self.ends.push(self.rows.len() - 1);
         }
-        page
+        for file in files {
+            self.file(file, width);
+        }
+    }
+
+    fn file(&mut self, file: &FileHead, width: usize) {
+        self.rows.push(PageRow::Blank);
+        let name = format!("{} {}", file.sign.as_str(), file.path);
+        self.name(&name, width);
+        self.facts(&file.words, width);
     }
 
     /// Lays out what there is to say of a directory that is no change by itself.
@@ -127,12 +184,7 @@ impl PageLayout {
 
     /// Returns the first and the last row of a hunk.
     pub fn span(&self, hunk: usize) -> Option<(usize, usize)> {
-        let start = *self.heads.get(hunk)?;
-        let end = match self.heads.get(hunk + 1) {
-            // A blank row is between them.
-            Some(next) => next - 2,
-            None => self.rows.len() - 1,
-        };
+        let (start, end) = (*self.heads.get(hunk)?, *self.ends.get(hunk)?);
         Some((start, end))
     }
 }

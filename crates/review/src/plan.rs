@@ -29,6 +29,15 @@ pub struct Left {
     pub reason: BlockReason,
 }
 
+/// A branch that would be landed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Landing {
+    /// What it is called inside, escaped.
+    pub name: String,
+    /// What it would be called.
+    pub lands_as: String,
+}
+
 /// A line of the apply screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanLine<'a> {
@@ -38,6 +47,8 @@ pub enum PlanLine<'a> {
     Finding(&'a Finding),
     /// Something that would be applied.
     Taken(&'a Taken),
+    /// A branch that would be landed.
+    Landing(&'a Landing),
     /// Something that would stay.
     Left(&'a Left),
     /// Nothing.
@@ -54,6 +65,8 @@ pub struct Plan {
     pub hunks: usize,
     /// How many changes there are in all.
     pub changes: usize,
+    /// What would be landed, beside the changes.
+    pub landings: Vec<Landing>,
     /// What would stay.
     pub left: Vec<Left>,
     /// What the rules say of exactly the bytes that would be written.
@@ -67,16 +80,18 @@ pub struct Plan {
 enum Part {
     Findings,
     Taken,
+    Landings,
     Left,
 }
 
 impl Part {
-    const ALL: [Self; 3] = [Self::Findings, Self::Taken, Self::Left];
+    const ALL: [Self; 4] = [Self::Findings, Self::Taken, Self::Landings, Self::Left];
 
     fn heading(self) -> &'static str {
         match self {
             Self::Findings => "What the rules say of it:",
             Self::Taken => "Will be applied:",
+            Self::Landings => "Will be landed:",
             Self::Left => "Stays in the copy:",
         }
     }
@@ -106,6 +121,7 @@ impl Plan {
                     return Some(match part {
                         Part::Findings => PlanLine::Finding(self.findings.get(at - 1)?),
                         Part::Taken => PlanLine::Taken(self.taken.get(at - 1)?),
+                        Part::Landings => PlanLine::Landing(self.landings.get(at - 1)?),
                         Part::Left => PlanLine::Left(self.left.get(at - 1)?),
                     });
                 }
@@ -122,6 +138,7 @@ impl Plan {
             let length = match part {
                 Part::Findings => self.findings.len(),
                 Part::Taken => self.taken.len(),
+                Part::Landings => self.landings.len(),
                 Part::Left => self.left.len(),
             };
             (part, length)
@@ -131,6 +148,6 @@ impl Plan {
 
     /// Whether there is anything to say yes to.
     pub fn can_apply(&self) -> bool {
-        self.hindrance.is_none() && !self.taken.is_empty()
+        self.hindrance.is_none() && !(self.taken.is_empty() && self.landings.is_empty())
     }
 }

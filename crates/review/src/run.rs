@@ -10,6 +10,7 @@ use super::backend::{ReviewBackend, ReviewBackendError};
 use super::diff_view::DiffView;
 use super::keys::Decoder;
 use super::model::{Effect, Review, ReviewAnswer};
+use super::tree::Body;
 
 /// What a read from the terminal brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,8 +88,8 @@ pub fn run(
             review.resize(now.width, now.height);
             drawing = Drawing::Due;
         }
-        if let Some(item) = review.wanted_body() {
-            review.put_body(item, diff_view(backend, item));
+        if let Some(body) = review.wanted_body() {
+            review.put_body(body, diff_view(backend, body));
             drawing = Drawing::Due;
         }
         if drawing == Drawing::Due {
@@ -101,7 +102,7 @@ pub fn run(
         if !console.has_input()
             && let Some(item) = review.wanted_counts()
         {
-            review.put_counts(item, diff_view(backend, item).counts());
+            review.put_counts(item, diff_view(backend, Body::Item(item)).counts());
             drawing = Drawing::Due;
             continue;
         }
@@ -184,10 +185,12 @@ fn carry_out(
 }
 
 /// What can't be read is said where it would be shown: the other files can be reviewed.
-fn diff_view(backend: &mut dyn ReviewBackend, item: usize) -> DiffView {
-    backend
-        .diff_view(item)
-        .unwrap_or_else(|error| DiffView::of_words(vec![words(&error)]))
+fn diff_view(backend: &mut dyn ReviewBackend, body: Body) -> DiffView {
+    let read = match body {
+        Body::Item(item) => backend.diff_view(item),
+        Body::Commit(at) => backend.commit_view(at),
+    };
+    read.unwrap_or_else(|error| DiffView::of_words(vec![words(&error)]))
 }
 
 fn words(error: &ReviewBackendError) -> String {

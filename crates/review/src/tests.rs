@@ -3,7 +3,8 @@
 use lazaret_validator::{Finding, Severity, Subject};
 
 use super::backend::{ReviewBackend, ReviewBackendError};
-use super::diff_view::DiffView;
+use super::branch::CommitAt;
+use super::diff_view::{DiffView, FileHead};
 use super::item::tests::item;
 use super::item::{
     Allowance, BlockReason, Choice, Item, ItemFindings, ItemStatus, Mark, Sign, Tag,
@@ -11,6 +12,7 @@ use super::item::{
 use super::keys::Key;
 use super::model::{Effect, Review, Title};
 use super::plan::{Left, Plan, Taken};
+use super::tree::Body;
 
 /// A bench that knows two versions of each item.
 #[derive(Debug, Default)]
@@ -23,6 +25,25 @@ impl ReviewBackend for FakeBench {
     fn diff_view(&mut self, item: usize) -> Result<DiffView, ReviewBackendError> {
         let (old, new) = &self.versions[item];
         Ok(DiffView::compare(old, new))
+    }
+
+    fn commit_view(&mut self, at: CommitAt) -> Result<DiffView, ReviewBackendError> {
+        let mut view = DiffView::compare("one\n", "one\ntwo\n");
+        view.files = vec![
+            FileHead {
+                hunk: 0,
+                sign: Sign::Modified,
+                path: format!("src/{}-{}.rs", at.branch, at.commit),
+                words: Vec::new(),
+            },
+            FileHead {
+                hunk: 1,
+                sign: Sign::Added,
+                path: "logo.png".to_owned(),
+                words: vec!["binary, 12 bytes".to_owned()],
+            },
+        ];
+        Ok(view)
     }
 
     fn statuses(&mut self, items: &[Item]) -> Result<Vec<ItemStatus>, ReviewBackendError> {
@@ -152,8 +173,12 @@ pub(super) fn press(review: &mut Review, backend: &mut FakeBench, keys: &[Key]) 
 
 /// Reads what is wanted, as the loop does before it draws.
 pub(super) fn settle(review: &mut Review, backend: &mut FakeBench) {
-    if let Some(item) = review.wanted_body() {
-        review.put_body(item, backend.diff_view(item).unwrap());
+    if let Some(body) = review.wanted_body() {
+        let diff_view = match body {
+            Body::Item(item) => backend.diff_view(item),
+            Body::Commit(at) => backend.commit_view(at),
+        };
+        review.put_body(body, diff_view.unwrap());
     }
     while let Some(item) = review.wanted_counts() {
         review.put_counts(item, backend.diff_view(item).unwrap().counts());

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::branch::CommitAt;
 use super::item::Item;
 
 /// A directory of the outline.
@@ -38,6 +39,39 @@ pub enum RowKind {
     Dir(Box<DirRow>),
     /// An item that is not a directory with something in it.
     File(usize),
+    /// The heading of the commits.
+    Commits,
+    /// A branch.
+    Branch(BranchRow),
+    /// A commit of a branch.
+    Commit(CommitAt),
+}
+
+/// A branch as a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BranchRow {
+    /// Its place in the list.
+    pub branch: usize,
+    /// Whether its commits are hidden.
+    pub is_closed: bool,
+}
+
+/// What the diff pane shows the contents of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Body {
+    /// An item.
+    Item(usize),
+    /// A commit.
+    Commit(CommitAt),
+}
+
+/// What a row stands for, whatever is on show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowKey {
+    Body(Body),
+    Dir(usize),
+    Commits,
+    Branch(usize),
 }
 
 /// A directory as a row.
@@ -66,7 +100,7 @@ pub struct Row {
 
 impl Row {
     /// Returns the name: that of a file is the last component of its item's path, and there
-    /// are too many to have it twice.
+    /// are too many to have it twice. Rows of commits have none here.
     pub fn name<'a>(&'a self, items: &'a [Item]) -> &'a str {
         match &self.kind {
             RowKind::Dir(dir) => &dir.name,
@@ -78,6 +112,7 @@ impl Row {
                     _ => path,
                 }
             }
+            RowKind::Commits | RowKind::Branch(_) | RowKind::Commit(_) => "",
         }
     }
 
@@ -86,14 +121,47 @@ impl Row {
         match &self.kind {
             RowKind::Dir(dir) => dir.own,
             RowKind::File(item) => Some(*item),
+            RowKind::Commits | RowKind::Branch(_) | RowKind::Commit(_) => None,
         }
     }
 
-    /// Returns the items that it stands for.
+    /// Returns the items that it stands for; none for a row of commits.
     pub fn items(&self) -> Range<usize> {
         match &self.kind {
             RowKind::Dir(dir) => dir.items.clone(),
             RowKind::File(item) => *item..item + 1,
+            RowKind::Commits | RowKind::Branch(_) | RowKind::Commit(_) => 0..0,
+        }
+    }
+
+    /// Returns what the diff pane shows the contents of.
+    pub(super) fn body(&self) -> Option<Body> {
+        match &self.kind {
+            RowKind::Commit(at) => Some(Body::Commit(*at)),
+            _ => self.item().map(Body::Item),
+        }
+    }
+
+    /// Returns the branch that it stands for or lies in.
+    pub(super) fn branch(&self) -> Option<usize> {
+        match &self.kind {
+            RowKind::Branch(row) => Some(row.branch),
+            RowKind::Commit(at) => Some(at.branch),
+            RowKind::Commits | RowKind::Dir(_) | RowKind::File(_) => None,
+        }
+    }
+
+    /// Whether it is the heading of the commits or below it.
+    pub(super) fn is_of_commits(&self) -> bool {
+        !matches!(self.kind, RowKind::Dir(_) | RowKind::File(_))
+    }
+
+    pub(super) fn key(&self) -> RowKey {
+        match (&self.kind, self.body()) {
+            (_, Some(body)) => RowKey::Body(body),
+            (RowKind::Dir(dir), None) => RowKey::Dir(dir.id),
+            (RowKind::Branch(row), None) => RowKey::Branch(row.branch),
+            (_, None) => RowKey::Commits,
         }
     }
 }
@@ -257,6 +325,7 @@ mod tests {
             let what = match row.kind.clone() {
                 RowKind::Dir(dir) => format!("dir {} {:?} {:?}", dir.id, dir.items, dir.own),
                 RowKind::File(item) => format!("file {item}"),
+                other => format!("{other:?}"),
             };
             let indent = "  ".repeat(row.depth);
             text.push_str(&format!("{indent}{} ({what})\n", row.name(items)));

@@ -90,11 +90,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         true => ApprovalMode::Preapproved(args.on_conflict.into()),
         false => ApprovalMode::Ask,
     };
-    let mut commits = SessionCommits {
-        session: &mut session,
-        store: &store,
-        app,
-    };
+    let mut commits = SessionCommits::new(&mut session, &store, app);
     let context = AskContext {
         ui: &app.ui,
         cancel: &app.cancel,

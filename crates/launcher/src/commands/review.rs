@@ -16,6 +16,7 @@ use lazaret_session::store::Store;
 ///
 /// Shows the changed files with their diffs and findings. You can leave out files and single hunks,
 /// and allow blocked changes by name; nothing is applied before you answer yes on the last screen.
+/// Commits that wait are fetched and shown below the files; branches that you pick are landed.
 /// If there is no screen, it asks as `apply` does.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -29,11 +30,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let (mut session, case) = waiting::open(&store, &args.session, app)?;
     let choices = Choices::all();
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
-    let mut commits = SessionCommits {
-        session: &mut session,
-        store: &store,
-        app,
-    };
+    let mut commits = SessionCommits::new(&mut session, &store, app);
     let context = AskContext {
         ui: &app.ui,
         cancel: &app.cancel,

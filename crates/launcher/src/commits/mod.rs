@@ -6,6 +6,7 @@ pub(crate) mod open;
 pub(crate) mod pick;
 pub(crate) mod report;
 pub(crate) mod repository;
+pub(crate) mod review;
 pub(crate) mod session_commits;
 pub(crate) mod settle;
 pub(crate) mod signing;

@@ -61,16 +61,26 @@ impl<'a> Picked<'a> {
             };
             return Err(Failure::message(FailureKind::Refused, text).hinted(hint));
         }
+        let is_wanted = |label: &String| branches.is_empty() || branches.contains(label);
+        let wanted = labels.iter().map(is_wanted);
+        Ok(Self::sort(opened, wanted))
+    }
+
+    /// Sorts the tips of these places in the list.
+    pub(crate) fn at(opened: &'a OpenCommits, places: &[usize]) -> Self {
+        let all = 0..opened.tips.len();
+        Self::sort(opened, all.map(|place| places.contains(&place)))
+    }
+
+    fn sort(opened: &'a OpenCommits, wanted: impl Iterator<Item = bool>) -> Self {
         let mut picked = Self {
             tips: Vec::new(),
             left: Vec::new(),
             signed: Signed::new(),
         };
-        for (one, state) in opened.examined() {
+        let all = opened.examined().zip(wanted);
+        for ((one, state), _) in all.filter(|(_, is_wanted)| *is_wanted) {
             let name = one.tip.source.label();
-            if !branches.is_empty() && !branches.contains(&name) {
-                continue;
-            }
             let why = match state {
                 TipState::Good(_) => {
                     picked.tips.push(one);
@@ -90,7 +100,7 @@ impl<'a> Picked<'a> {
             };
             picked.left.push(LeftReport { name, why });
         }
-        Ok(picked)
+        picked
     }
 
     /// Fails unless there is something to land.

@@ -8,10 +8,11 @@ use super::landing::land;
 use super::open::{OpenCommits, OpenRequest, open};
 use super::pick::Picked;
 use super::report;
+use super::review::{CommitReader, branches};
 use super::text::listing;
 use super::tips::Lost;
 use crate::app::App;
-use crate::decide::waiting_commits::WaitingCommits;
+use crate::decide::waiting_commits::{ShownCommits, WaitingCommits};
 use crate::failure::Failure;
 use crate::ui::{Answer, OutputFormat};
 
@@ -19,11 +20,25 @@ use crate::ui::{Answer, OutputFormat};
 #[derive(Debug)]
 pub(crate) struct SessionCommits<'a> {
     /// The session.
-    pub(crate) session: &'a mut LockedSession,
+    session: &'a mut LockedSession,
     /// Where it is stored.
-    pub(crate) store: &'a Store,
+    store: &'a Store,
     /// Says and asks.
-    pub(crate) app: &'a App,
+    app: &'a App,
+    /// What the review shows.
+    shown: Option<OpenCommits>,
+}
+
+impl<'a> SessionCommits<'a> {
+    /// Takes a session; nothing is fetched yet.
+    pub(crate) fn new(session: &'a mut LockedSession, store: &'a Store, app: &'a App) -> Self {
+        Self {
+            session,
+            store,
+            app,
+            shown: None,
+        }
+    }
 }
 
 impl WaitingCommits for SessionCommits<'_> {
@@ -54,6 +69,27 @@ impl WaitingCommits for SessionCommits<'_> {
 
     fn report(&mut self) -> Option<WaitingReport> {
         report_of(self.store, self.session, self.app)
+    }
+
+    fn show(&mut self) -> Result<ShownCommits<'_>, Failure> {
+        // One at a time: both lie in the session's directory.
+        self.shown = None;
+        let opened = self
+            .shown
+            .insert(open_plain(self.store, self.session, self.app)?);
+        Ok(ShownCommits {
+            commits: branches(opened),
+            source: Box::new(CommitReader::new(opened)),
+            report: report::waiting(opened),
+        })
+    }
+
+    fn land(&mut self, branches: &[usize]) -> Result<(), Failure> {
+        if let Some(opened) = self.shown.take() {
+            let picked = Picked::at(&opened, branches);
+            land(self.session, &opened, picked, self.app)?;
+        }
+        Ok(())
     }
 }
 

@@ -146,6 +146,7 @@ impl From<CandidateError> for Failure {
 impl From<ReviewBackendError> for Failure {
     fn from(error: ReviewBackendError) -> Self {
         match error {
+            ReviewBackendError::Commit(error) => Self::new(FailureKind::Workspace, error),
             ReviewBackendError::Propose(error) => error.into(),
             ReviewBackendError::Contents(error) => error.into(),
             ReviewBackendError::Export(error) => error.into(),

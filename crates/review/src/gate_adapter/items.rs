@@ -84,7 +84,7 @@ pub(super) fn change_item(
     }
 }
 
-pub(super) fn sign(change: &Change) -> Sign {
+pub(crate) fn sign(change: &Change) -> Sign {
     match (&change.before, &change.after) {
         (None, _) => Sign::Added,
         (_, None) => Sign::Deleted,
@@ -109,7 +109,18 @@ pub(super) fn status(item: &proposal::ProposedChange, is_allowed: bool) -> ItemS
 
 /// What is to be said besides the contents.
 pub(super) fn facts(item: &proposal::ProposedChange) -> Vec<String> {
-    let change = item.proposed();
+    let mut facts = change_facts(item.proposed());
+    match item.origin {
+        Origin::Merged => facts.push(
+            "merged: you changed this file too, and this is what both changes come to".to_owned(),
+        ),
+        Origin::Session | Origin::Hunks | Origin::SessionVersion => {}
+    }
+    facts
+}
+
+/// What is to be said of a change, wherever it comes from.
+pub(crate) fn change_facts(change: &Change) -> Vec<String> {
     let size = |entry: &Option<Entry>| match entry {
         Some(Entry::File { size, .. }) => Some(bytes(*size)),
         _ => None,
@@ -138,12 +149,6 @@ pub(super) fn facts(item: &proposal::ProposedChange) -> Vec<String> {
             facts.push("executable".to_owned());
         }
         _ => {}
-    }
-    match item.origin {
-        Origin::Merged => facts.push(
-            "merged: you changed this file too, and this is what both changes come to".to_owned(),
-        ),
-        Origin::Session | Origin::Hunks | Origin::SessionVersion => {}
     }
     facts
 }

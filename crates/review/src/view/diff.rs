@@ -97,32 +97,28 @@ fn head(
     at: (Rect, u16),
     buffer: &mut Buffer,
 ) -> u16 {
-    let Some(item) = review.selected() else {
-        return at.0.x;
-    };
     let number = review.page.heads.len();
     let header = review
         .diff_view()
         .and_then(|diff_view| diff_view.hunks.get(hunk))
         .map_or("", |hunk| &hunk.header);
-    let item = &review.items[item];
-    let mark = match (item.mark(), item.takes_hunk(hunk)) {
+    let item = review.selected().map(|item| &review.items[item]);
+    // Hunks of a commit are no choice.
+    let mark = item.map(|item| match (item.mark(), item.takes_hunk(hunk)) {
         (Mark::Stays, _) => Mark::Stays,
         (_, true) => Mark::Taken,
         (_, false) => Mark::Left,
-    };
+    });
     let is_current = hunk == review.hunk && review.focus == Pane::Diff;
     let style = if is_current {
         palette.head().patch(palette.cursor())
     } else {
         palette.head()
     };
-    let place = format!(" {header}  hunk {} of {number}", hunk + 1);
-    put_parts(
-        buffer,
-        at,
-        [(mark.as_str(), palette.mark(mark)), (&place, style)],
-    )
+    let place = format!("{header}  hunk {} of {number}", hunk + 1);
+    let mark = mark.map(|mark| [(mark.as_str(), palette.mark(mark)), (" ", style)]);
+    let parts = mark.into_iter().flatten().chain([(place.as_str(), style)]);
+    put_parts(buffer, at, parts)
 }
 
 fn line_row(

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{Palette, put, put_parts, scrollbar};
+use super::{Palette, commits, put, put_parts, scrollbar};
 use crate::geometry::Pane;
 use crate::item::{Allowance, Item, ItemStatus, Mark, Sign, Tag, letter};
 use crate::model::Review;
@@ -30,7 +30,10 @@ pub(super) fn draw(review: &Review, palette: Palette, area: Rect, buffer: &mut B
     };
     let rows = review.rows.iter().enumerate().skip(review.list_top);
     for ((index, row), y) in rows.zip(area.top()..area.bottom()) {
-        draw_row(review, row, palette, (inner, y), buffer);
+        match row.is_of_commits() {
+            true => commits::draw_row(review, row, palette, (inner, y), buffer),
+            false => draw_row(review, row, palette, (inner, y), buffer),
+        }
         if index == review.cursor {
             let line = Rect {
                 y,
@@ -69,7 +72,7 @@ fn draw_row(
     let fold = match &row.kind {
         RowKind::Dir(dir) if dir.is_closed => "▸ ",
         RowKind::Dir(_) => "▾ ",
-        RowKind::File(_) => "",
+        _ => "",
     };
     // Deep trees must not push every name off the row.
     let indent = (row.depth * 2).min(usize::from(area.width) / 3);

@@ -1,5 +1,6 @@
 //! The view: a [`Review`] drawn into a buffer. Pure, and the only way to the screen.
 
+mod commits;
 mod diff;
 mod list;
 mod overlay;
@@ -8,7 +9,7 @@ mod palette;
 mod picture;
 mod status;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

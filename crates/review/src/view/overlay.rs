@@ -52,7 +52,11 @@ pub(super) fn apply(
     };
     let (taken, left) = (plan.taken.len(), plan.left.len());
     let stay = if left == 1 { "stays" } else { "stay" };
-    let words = format!("{taken} will be applied{hunks}; {left} {stay} in the copy.");
+    let lands = match plan.landings.len() {
+        0 => String::new(),
+        number => format!(", {} landed", branches(number)),
+    };
+    let words = format!("{taken} will be applied{hunks}{lands}; {left} {stay} in the copy.");
     let title = Rect {
         y: area.y - 1,
         ..area
@@ -115,6 +119,20 @@ fn plan_line(line: PlanLine<'_>, palette: Palette, (area, y): (Rect, u16), buffe
                 ],
             );
         }
+        PlanLine::Landing(landing) => {
+            let place = elide(&landing.lands_as, room / 2);
+            let name = elide(&landing.name, room.saturating_sub(columns(&place) + 4));
+            put_parts(
+                buffer,
+                at,
+                [
+                    ("    ", Style::new()),
+                    (&name, Style::new()),
+                    (" → ", palette.dim()),
+                    (&place, palette.head()),
+                ],
+            );
+        }
         PlanLine::Left(left) => {
             let reason = elide(&left.reason.to_string(), room / 2);
             let path = elide(&left.path, room.saturating_sub(columns(&reason) + 2));
@@ -129,6 +147,14 @@ fn plan_line(line: PlanLine<'_>, palette: Palette, (area, y): (Rect, u16), buffe
                 ],
             );
         }
+    }
+}
+
+/// `1 branch`, `2 branches`: tags and stash entries become refs as branches do.
+pub(super) fn branches(number: usize) -> String {
+    match number {
+        1 => "1 branch".to_owned(),
+        number => format!("{number} branches"),
     }
 }
 

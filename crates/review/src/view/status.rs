@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use super::overlay::branches;
 use super::{Palette, put, put_parts};
 use crate::geometry::Pane;
 use crate::item::ItemStatus;
@@ -92,11 +93,15 @@ pub(super) fn draw(review: &Review, palette: Palette, area: Rect, buffer: &mut B
             line(buffer, last, words, palette.dim());
         }
         Mode::Apply(plan, _) if plan.can_apply() => {
-            let (number, all) = (plan.taken.len(), plan.changes);
-            let text = match width {
-                0..60 => format!("Apply {number} of {all}? [y=yes, n=no]"),
-                _ => format!("Apply {number} of {all} to the workspace? [y=yes, n=no]"),
+            let (number, all, lands) = (plan.taken.len(), plan.changes, plan.landings.len());
+            let branches = branches(lands);
+            let text = match (number, lands, width) {
+                (number, 0, 0..60) => format!("Apply {number} of {all}?"),
+                (number, 0, _) => format!("Apply {number} of {all} to the workspace?"),
+                (0, _, _) => format!("Land {branches}?"),
+                (number, _, _) => format!("Apply {number} of {all}, land {branches}?"),
             };
+            let text = text + " [y=yes, n=no]";
             line(buffer, first, "j, k: look through it", palette.dim());
             question(&text, palette, (area, last), buffer);
         }
@@ -137,6 +142,13 @@ fn counts(review: &Review, palette: Palette, (area, y): (Rect, u16), buffer: &mu
     }
     if counts.stays > 0 {
         words.push_str(&format!(", {} can't be", counts.stays));
+    }
+    let lands = review.commits.picked().count();
+    if !review.commits.branches.is_empty() {
+        words.push_str(&format!(
+            "; {lands} of {} landed",
+            branches(review.commits.branches.len())
+        ));
     }
     let mut filter = String::new();
     match review.show {

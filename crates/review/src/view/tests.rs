@@ -14,7 +14,7 @@ use crate::model::{Review, Title};
 use crate::tests::{FakeBench, finding, press, sample, typed};
 
 /// Draws through ratatui's own terminal, and asserts of every cell that it is inert.
-pub(super) fn buffer(review: &Review, palette: Palette, (width, height): (u16, u16)) -> Buffer {
+pub(crate) fn buffer(review: &Review, palette: Palette, (width, height): (u16, u16)) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
         .draw(|frame| draw(review, palette, frame.buffer_mut()))
@@ -27,7 +27,7 @@ pub(super) fn buffer(review: &Review, palette: Palette, (width, height): (u16, u
     buffer
 }
 
-fn text(buffer: &Buffer) -> String {
+pub(crate) fn text(buffer: &Buffer) -> String {
     let width = usize::from(buffer.area.width);
     let mut text = String::new();
     for row in buffer.content().chunks(width) {
@@ -210,12 +210,12 @@ fn the_keys_are_explained() {
        /              show only paths with some text in them; Esc: all            ▐
                                                                                   ▐
      Choose                                                                       ▐
-       space          take or leave: a file, all of a directory, a hunk           ▐
+       space          take or leave: a file, a directory, a hunk, a branch        ▐
        a              take or leave everything on show                            ▐
        !              allow what is blocked, or take that back                    ▐
 
      Decide
-       A              see what will be applied, then say yes or no
+       A              see what will be applied and landed, say yes or no
        e              write a patch and a report of what is chosen
        q Ctrl-C       leave and keep everything for later
        D              throw all of it away, after a question

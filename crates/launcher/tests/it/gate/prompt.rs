@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::{ApprovalMode, Decision, KeepReason, OnConflict};
 use lazaret_gate::tip_report::WaitingReport;
-use lazaret_launcher::decide::waiting_commits::{NoCommits, WaitingCommits};
+use lazaret_launcher::decide::waiting_commits::{NoCommits, ShownCommits, WaitingCommits};
 use lazaret_launcher::decide::{AskContext, decide};
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::{Failure, FailureKind};
@@ -281,6 +281,14 @@ impl WaitingCommits for Branch {
 
     fn report(&mut self) -> Option<WaitingReport> {
         None
+    }
+
+    fn show(&mut self) -> Result<ShownCommits<'_>, Failure> {
+        unreachable!("no screen can be drawn")
+    }
+
+    fn land(&mut self, _branches: &[usize]) -> Result<(), Failure> {
+        unreachable!("the question lands all")
     }
 }
 
