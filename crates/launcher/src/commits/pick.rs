@@ -121,7 +121,9 @@ impl<'a> Picked<'a> {
         }
         let failure = failure("nothing was landed: what waits is blocked or refused");
         Err(match self.is_blocked() {
-            true => failure.hinted("Allow what blocks by its path: `--allow PATH`."),
+            true => failure.hinted(format!(
+                "`lazaret commits land {session} --allow PATH` lands what a rule blocks at PATH."
+            )),
             false => failure,
         })
     }
