@@ -37,7 +37,7 @@ impl VolumeState {
                     error.to_string(),
                 )),
                 Ok(path) => {
-                    restore(&mut collection.tree, baseline, path);
+                    collection.restore(baseline, path);
                     match refusal(name, kind) {
                         Some(refusal) => collection.refusals.push(refusal),
                         None => collection.left_out.push(Skipped {
@@ -105,15 +105,6 @@ fn linked(name: &[u8], links: u32) -> Adjustment {
         name: name.to_vec(),
         code: finding_code::LINK_HARD,
         reason: format!("one of {links} names of a file; becomes a copy"),
-    }
-}
-
-/// Puts a path that stays behind back as it was, with what lay below it.
-fn restore(tree: &mut Tree, baseline: &Tree, path: &RelPath) {
-    // What lies above it in the volume is a directory, or the survey contradicts itself;
-    // in the baseline it may have been nothing, and then nothing is put back.
-    for (other, entry) in baseline.below(path) {
-        tree.insert(other.to_owned(), entry.clone());
     }
 }
 
