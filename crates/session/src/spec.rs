@@ -7,6 +7,7 @@ use std::time::Duration;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{EnvName, Limits, SessionId};
 use lazaret_transfer::{FileSelector, WorkspaceDir};
+use lazaret_tree::RelPathBuf;
 
 use crate::commits::history_source::HistorySource;
 use crate::context::SessionContext;
@@ -32,6 +33,8 @@ pub struct RunSpec<'a> {
     pub selection: SelectionRecord,
     /// What of the copy the command may change.
     pub scope: WriteScope,
+    /// Where the command leaves the text of a pull request, from the workspace's root.
+    pub pr_file: Option<RelPathBuf>,
     /// The command.
     pub command: CommandSpec,
     /// The image of its container.
@@ -122,6 +125,7 @@ impl RunSpec<'_> {
             keep: self.keep,
             selection: self.selection.clone(),
             bounds: self.scope.clone(),
+            pr_file: self.pr_file.clone(),
             egress: self.network.as_ref().map(|plan| NetworkSummary {
                 mode: plan.order.policy.mode,
                 totals: None,

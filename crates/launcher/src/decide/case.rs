@@ -30,7 +30,8 @@ use lazaret_session::store::{LockedSession, SessionDir};
 pub fn open_case(session: &LockedSession, env: &Environment) -> Result<Case, Failure> {
     let (dir, record) = (session.dir(), session.record());
     let workspace = workspace_of(record)?;
-    let (baseline, collection) = read_collection(dir)?;
+    let (baseline, mut collection) = read_collection(dir)?;
+    leave_out_request(&mut collection, record, &baseline);
     let policy = policy_of(record, env, dir, &baseline)?;
     let mut case = Case::assemble(GateInput {
         baseline,
@@ -57,11 +58,12 @@ pub fn open_case(session: &LockedSession, env: &Environment) -> Result<Case, Fai
 /// As [`open_case`].
 pub fn preview(
     live_view: &LiveView<'_>,
-    seen: Collection,
+    mut seen: Collection,
     allowlist: &Allowlist,
     env: &Environment,
 ) -> Result<Case, Failure> {
     let record = live_view.record();
+    leave_out_request(&mut seen, record, live_view.baseline());
     let mut case = Case::assemble(GateInput {
         baseline: live_view.baseline().clone(),
         collected: seen.tree,
@@ -77,6 +79,13 @@ pub fn preview(
     })?;
     allowlist.tell(&mut case)?;
     Ok(case)
+}
+
+/// Leaves out the text of a pull request, which never comes back.
+fn leave_out_request(collection: &mut Collection, record: &Record, baseline: &Tree) {
+    if let Some(path) = &record.pr_file {
+        collection.leave_out(baseline, path);
+    }
 }
 
 /// Looks at conflicts again, knowing what was applied of the batch before.

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lazaret_runtime::EnvName;
+use lazaret_tree::RelPathBuf;
 
 pub use files::FileRule;
 pub use lookup::{Listed, list, load};
@@ -66,6 +67,8 @@ pub struct Profile {
     pub files: Vec<FileRule>,
     /// What may come back.
     pub gate: GateRules,
+    /// How commits become a pull request.
+    pub pr: PrRules,
 }
 
 /// Where a profile came from.
@@ -140,6 +143,13 @@ pub struct GateRules {
     pub max_bytes: u64,
     /// The most bytes of one file.
     pub max_file_bytes: u64,
+}
+
+/// `[pr]`: how commits become a pull request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PrRules {
+    /// Where the command leaves the text of the request, from the workspace's root.
+    pub file: Option<RelPathBuf>,
 }
 
 /// What to do with changes.

@@ -39,6 +39,8 @@ pub(super) struct RawProfile {
     pub(super) services: BTreeMap<Spanned<String>, RawService>,
     #[serde(default)]
     pub(super) gate: RawGate,
+    #[serde(default)]
+    pub(super) pr: RawPr,
 }
 
 /// `[workspace]`.
@@ -201,4 +203,11 @@ pub(super) enum RawApply {
     Ask,
     Auto,
     Never,
+}
+
+/// `[pr]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPr {
+    pub(super) file: Option<Spanned<String>>,
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lazaret_image_builder::{Catalog, ImageName};
 use lazaret_runtime::EnvName;
-use lazaret_tree::{RelPath, is_git_name};
+use lazaret_tree::{RelPath, RelPathBuf, is_git_name};
 
 use super::files::files;
 use super::network::{HasRoutes, network};
@@ -16,7 +16,7 @@ use super::secrets::secrets;
 use super::source::{ProfileError, Source};
 use super::units::ByteSize;
 use super::{
-    ApplyMode, GateRules, GitChoice, Isolation, LimitRules, NetworkMode, Origin, Profile,
+    ApplyMode, GateRules, GitChoice, Isolation, LimitRules, NetworkMode, Origin, PrRules, Profile,
     WorkspaceRules, pass,
 };
 
@@ -147,6 +147,12 @@ pub(super) fn profile(
         secrets,
         files,
         gate: gate(source, &raw.gate, &GateRules::DEFAULT)?,
+        pr: PrRules {
+            file: match &raw.pr.file {
+                Some(file) => Some(request_file(source, file)?),
+                None => None,
+            },
+        },
     })
 }
 
@@ -312,8 +318,7 @@ fn project(
     Ok(Some(way.to_owned()))
 }
 
-/// Reads `workspace.protect` or `share`: paths, not patterns, so that nothing is missed by a
-/// slip of the pen.
+/// Reads `workspace.protect` or `share`.
 pub(super) fn paths(
     source: &Source<'_>,
     key: &str,
@@ -323,33 +328,50 @@ pub(super) fn paths(
         "share" => "project",
         _ => "workspace",
     };
-    let wrong = |what: &str| {
-        let message = format!(
-            "`workspace.{key}`: {what}, expected a path from the {root}'s root such as \
-             \"AGENTS.md\" or \".factory/\""
-        );
-        Err(source.error(&raw.span(), &message))
-    };
     let mut paths: Vec<String> = Vec::new();
     for text in raw.get_ref() {
-        if text.contains(['*', '?', '[']) || text.starts_with('!') {
-            return wrong(&format!("found the pattern {text:?}"));
-        }
-        let path = match RelPath::new(text.strip_suffix('/').unwrap_or(text)) {
-            Ok(path) => path,
-            Err(error) => return wrong(&format!("{text:?}: {error}")),
-        };
-        if path.components().any(is_git_name) {
-            return wrong(&format!(
-                "{text:?} lies in a repository, which never comes back and which git inside has \
-                 to write to"
-            ));
-        }
+        let path = path(text.strip_suffix('/').unwrap_or(text)).map_err(|what| {
+            let message = format!(
+                "`workspace.{key}`: {what}, expected a path from the {root}'s root such as \
+                 \"AGENTS.md\" or \".factory/\""
+            );
+            source.error(&raw.span(), &message)
+        })?;
         if !paths.iter().any(|known| known == path.as_str()) {
             paths.push(path.as_str().to_owned());
         }
     }
     Ok(paths)
+}
+
+/// Reads `pr.file`.
+fn request_file(
+    source: &Source<'_>,
+    raw: &toml::Spanned<String>,
+) -> Result<RelPathBuf, ProfileError> {
+    path(raw.get_ref()).map_err(|what| {
+        let message = format!(
+            "`pr.file`: {what}, expected a path from the workspace's root such as \
+             \".pull-request.json\""
+        );
+        source.error(&raw.span(), &message)
+    })
+}
+
+/// Reads a path, not a pattern, so that nothing is missed by a slip of the pen; or says what is
+/// wrong with it.
+fn path(text: &str) -> Result<RelPathBuf, String> {
+    if text.contains(['*', '?', '[']) || text.starts_with('!') {
+        return Err(format!("found the pattern {text:?}"));
+    }
+    let path = RelPath::new(text).map_err(|error| format!("{text:?}: {error}"))?;
+    match path.components().any(is_git_name) {
+        true => Err(format!(
+            "{text:?} lies in a repository, which never comes back and which git inside has to \
+             write to"
+        )),
+        false => Ok(path.to_owned()),
+    }
 }
 
 /// Reads `[limits]` over `base`.

@@ -112,6 +112,12 @@ pub fn schema() -> Value {
                     "description": "The most entries that may come back, default 200000." },
                 "max_bytes": described(&size, "The most bytes that may come back, default \"4g\"."),
                 "max_file_bytes": described(&size, "The most bytes of one file, default \"512m\".")
+            })),
+            "pr": table(json!({
+                "file": { "type": "string",
+                    "description": "Where the command leaves the text of a pull request, from \
+                        the workspace's root: JSON that `lazaret pr` reads and that never comes \
+                        back." }
             }))
         })),
         &["image"],

@@ -33,6 +33,8 @@ struct Shown<'a> {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     files: BTreeMap<&'a str, ShownFile>,
     gate: ShownGate,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pr: Option<ShownPr<'a>>,
 }
 
 #[derive(Serialize)]
@@ -94,6 +96,11 @@ struct ShownFile {
     from: String,
     to: String,
     mode: &'static str,
+}
+
+#[derive(Serialize)]
+struct ShownPr<'a> {
+    file: &'a str,
 }
 
 #[derive(Serialize)]
@@ -208,6 +215,9 @@ impl Profile {
                 max_bytes: ByteSize(self.gate.max_bytes).to_string(),
                 max_file_bytes: ByteSize(self.gate.max_file_bytes).to_string(),
             },
+            pr: (self.pr.file.as_ref()).map(|file| ShownPr {
+                file: file.as_str(),
+            }),
         }
     }
 

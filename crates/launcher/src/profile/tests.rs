@@ -144,7 +144,7 @@ fn wrong_keys_and_types_are_refused_with_their_place() {
         "image = \"base\"\n[gate\napply = \"ask\"",
     ]), @r#"
     p.toml:1:1: the key `image` is missing, expected such as image = "base"
-    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `workspace`, `limits`, `network`, `secrets`, `files`, `volumes`, `services`, `gate`
+    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `workspace`, `limits`, `network`, `secrets`, `files`, `volumes`, `services`, `gate`, `pr`
     p.toml:1:9: found integer `7`, expected a string
     p.toml:2:11: found string "make", expected an array
     p.toml:3:10: found integer `8`, expected a size such as "512m" or "8g" (units: k, m, g, t)
@@ -263,6 +263,42 @@ fn what_is_protected_is_named_by_its_path() {
     p.toml:3:11: `workspace.protect`: "a/.GIT" lies in a repository, which never comes back and which git inside has to write to, expected a path from the workspace's root such as "AGENTS.md" or ".factory/"
     p.toml:3:11: `workspace.protect`: "a\nb": the path has a control character, expected a path from the workspace's root such as "AGENTS.md" or ".factory/"
     p.toml:3:12: found integer `1`, expected a string
+    "#);
+}
+
+#[test]
+fn the_text_of_a_pull_request_lies_at_one_path() {
+    let file = |file: &str| format!("image = \"base\"\n[pr]\nfile = {file}");
+    let profile = parse(&file("\"meta/pr.json\"")).unwrap();
+    assert_eq!(profile.pr.file.as_deref().unwrap().as_str(), "meta/pr.json");
+    assert!(
+        profile
+            .to_toml()
+            .ends_with("[pr]\nfile = \"meta/pr.json\"\n")
+    );
+    assert!(
+        !parse("image = \"base\"")
+            .unwrap()
+            .to_toml()
+            .contains("[pr]")
+    );
+    let wrong = [
+        "\"\"",
+        "\"../x\"",
+        "\"pr/\"",
+        "\"*.json\"",
+        "\".git/x\"",
+        "[]",
+    ];
+    let texts: Vec<String> = wrong.iter().map(|text| file(text)).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    assert_snapshot!(errors(&texts), @r#"
+    p.toml:3:8: `pr.file`: "": the path is empty, expected a path from the workspace's root such as ".pull-request.json"
+    p.toml:3:8: `pr.file`: "../x": the path has a `..` component, expected a path from the workspace's root such as ".pull-request.json"
+    p.toml:3:8: `pr.file`: "pr/": the path has an empty or `.` component, expected a path from the workspace's root such as ".pull-request.json"
+    p.toml:3:8: `pr.file`: found the pattern "*.json", expected a path from the workspace's root such as ".pull-request.json"
+    p.toml:3:8: `pr.file`: ".git/x" lies in a repository, which never comes back and which git inside has to write to, expected a path from the workspace's root such as ".pull-request.json"
+    p.toml:3:8: found sequence, expected a string
     "#);
 }
 
@@ -397,6 +433,7 @@ fn the_schema_has_the_keys_that_are_read() {
     assert_eq!(keys("/properties/limits"), fields::<raw::RawLimits>());
     assert_eq!(keys("/properties/network"), fields::<raw::RawNetwork>());
     assert_eq!(keys("/properties/gate"), fields::<raw::RawGate>());
+    assert_eq!(keys("/properties/pr"), fields::<raw::RawPr>());
     assert_eq!(
         keys("/properties/volumes/items"),
         fields::<raw::RawVolume>()
@@ -553,6 +590,7 @@ mod tightening {
             ("files", "[files.a]\nfrom = \"~/.ssh/id\"\nto = \"~/a\""),
             ("volumes", "[[volumes]]\nname = \"a\"\ntarget = \"/a\""),
             ("services", "[services.a]\nimage = \"b\""),
+            ("pr", "[pr]\nfile = \"a\""),
         ] {
             let error = tightened(text).unwrap_err();
             assert!(

@@ -279,6 +279,7 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
             "services",
             raw.services.keys().next().map(toml::Spanned::span),
         ),
+        ("pr", raw.pr.file.as_ref().map(toml::Spanned::span)),
     ];
     match others
         .into_iter()

@@ -251,6 +251,7 @@ impl RunRequest {
             workspace,
             source,
             scope: self.bounds,
+            pr_file: self.profile.pr.file.clone(),
             command: CommandSpec {
                 argv: self.command,
                 env,

@@ -9,7 +9,7 @@ use lazaret_transfer::{FileSelector, GitMode, Scope, SelectionSpec, WorkspaceDir
 use lazaret_tree::{RelPath, RelPathBuf};
 
 use crate::environment::Environment;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::profile::{GitChoice, Isolation, Profile, Tightened};
 use crate::resolve::workspace;
 use lazaret_session::store::record::{OutsideFolder, WriteScope};
@@ -101,7 +101,7 @@ impl WorkspaceScope {
         share: Vec<String>,
     ) -> Result<Self, Failure> {
         let own = profile.tightened_by(workspace.path())?;
-        let above = below(own.profile, &folder).tightened_by(root.path())?;
+        let above = below(own.profile, &folder)?.tightened_by(root.path())?;
         let (mut profile, mut keys) = (above.profile, own.keys);
         keys.extend(above.keys);
         // A history would show the rest of the project.
@@ -175,7 +175,12 @@ pub fn selector(
 }
 
 /// Names from the project's root what a workspace's rules name from its own.
-fn below(mut profile: Profile, folder: &RelPath) -> Profile {
+fn below(mut profile: Profile, folder: &RelPath) -> Result<Profile, Failure> {
+    if let Some(file) = &mut profile.pr.file {
+        *file = folder
+            .join(file.as_str())
+            .or_fail(FailureKind::Profile, "`pr.file` in its project")?;
+    }
     let rules = &mut profile.workspace;
     for path in &mut rules.protect {
         *path = format!("{folder}/{path}");
@@ -192,5 +197,5 @@ fn below(mut profile: Profile, folder: &RelPath) -> Profile {
             *pattern = format!("/{place}/{}", pattern.trim_start_matches('/'));
         }
     }
-    profile
+    Ok(profile)
 }

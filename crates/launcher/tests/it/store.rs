@@ -26,6 +26,7 @@ fn record(id: &str) -> Record {
         },
         keep: KeepVolume::Always,
         bounds: lazaret_session::store::record::WriteScope::default(),
+        pr_file: Some("meta/pr.json".parse().expect("a path")),
         selection: SelectionRecord {
             git: GitSelection::Full,
             exclude: vec!["*.log".to_owned()],

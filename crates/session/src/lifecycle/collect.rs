@@ -19,6 +19,7 @@ use crate::porter::export::{
 };
 use crate::store::file::remove_dir;
 use crate::store::record::Phase;
+use crate::store::request_text;
 use crate::store::sync_state::{PrefetchedState, SyncState, read_tips, write_own_work};
 use crate::store::unlanded::{self, Unlanded};
 use crate::store::{LockedSession, SessionDir, StoreError};
@@ -162,6 +163,7 @@ fn fetch_all(
         Err(rejection) => return Ok(Err(rejection)),
     };
     known.write_volume(dir)?;
+    request_text::keep(dir, record, &known, &quarantine)?;
     merge_base::keep_changed(cx.events, dir, record, &known, texts);
     let whole = known.volume.is_seen_whole();
     let found = unlanded::find(&known.baseline, &known.volume, &read_tips(dir), &quarantine);

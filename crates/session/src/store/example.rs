@@ -30,6 +30,7 @@ pub(crate) fn example_record() -> Record {
             from: None,
         },
         bounds: Default::default(),
+        pr_file: None,
         egress: None,
     };
     Record::new(new, SystemTime::UNIX_EPOCH)

@@ -18,6 +18,7 @@ pub mod history;
 mod locked;
 pub mod moment;
 pub mod record;
+pub mod request_text;
 pub mod run_log;
 pub mod status;
 pub mod sync_state;

@@ -7,6 +7,7 @@ use lazaret_gate::subject::Subject;
 use lazaret_gate::unlanded::Unlanded;
 use lazaret_runtime::{ContainerName, SessionId, VolumeName};
 use lazaret_transfer::FileIdentity;
+use lazaret_tree::RelPathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::owner::ResourceOwner;
@@ -135,6 +136,14 @@ pub struct Record {
     /// How far the command reaches. It is here before anything of the volume is root's.
     #[serde(default)]
     pub bounds: WriteScope,
+    /// Where the command leaves the text of a pull request, from the workspace's root. What lies
+    /// there never comes back.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "as_text::optional"
+    )]
+    pub pr_file: Option<RelPathBuf>,
     /// The place in the pool that it took; `None` where its things were made for it.
     #[serde(
         default,
@@ -268,6 +277,8 @@ pub struct NewRecord {
     pub selection: SelectionRecord,
     /// How far the command reaches.
     pub bounds: WriteScope,
+    /// Where the command leaves the text of a pull request.
+    pub pr_file: Option<RelPathBuf>,
     /// Its network.
     pub egress: Option<NetworkSummary>,
 }
@@ -313,6 +324,7 @@ impl Record {
             seen_whole: false,
             before: None,
             bounds: new.bounds,
+            pr_file: new.pr_file,
             egress: new.egress,
             berth: None,
         }
@@ -461,16 +473,25 @@ impl Record {
 }
 
 mod as_text {
-    //! A session name as a JSON string, parsed by its only door.
+    //! A value as a JSON string, parsed by its only door.
 
-    use lazaret_runtime::SessionId;
+    use std::fmt::Display;
+    use std::str::FromStr;
+
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
 
-    pub(crate) fn serialize<S: Serializer>(id: &SessionId, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(id.as_str())
+    pub(crate) fn serialize<T: Display, S: Serializer>(
+        value: &T,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        out.collect_str(value)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<SessionId, D::Error> {
+    pub(crate) fn deserialize<'de, T, D>(input: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
         String::deserialize(input)?
             .parse()
             .map_err(D::Error::custom)
@@ -479,21 +500,23 @@ mod as_text {
     pub(crate) mod optional {
         //! The same where there may be none.
 
-        use super::{Deserializer, Serializer, SessionId};
+        use super::{Deserializer, Display, FromStr, Serializer};
 
-        pub(crate) fn serialize<S: Serializer>(
-            id: &Option<SessionId>,
+        pub(crate) fn serialize<T: Display, S: Serializer>(
+            value: &Option<T>,
             out: S,
         ) -> Result<S::Ok, S::Error> {
-            match id {
-                Some(id) => super::serialize(id, out),
+            match value {
+                Some(value) => super::serialize(value, out),
                 None => out.serialize_none(),
             }
         }
 
-        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-            input: D,
-        ) -> Result<Option<SessionId>, D::Error> {
+        pub(crate) fn deserialize<'de, T, D>(input: D) -> Result<Option<T>, D::Error>
+        where
+            T: FromStr<Err: Display>,
+            D: Deserializer<'de>,
+        {
             super::deserialize(input).map(Some)
         }
     }

@@ -53,6 +53,7 @@ use lazaret_session::store::record::{
 use lazaret_session::store::{LockedSession, Store, StoreError};
 use lazaret_tests::tree_text;
 use lazaret_transfer::{GitMode, SelectionSpec, WorkspaceDir};
+use lazaret_tree::RelPathBuf;
 
 use super::flaky::Flaky;
 use super::porter::{self, Went};
@@ -105,6 +106,8 @@ pub(super) struct World {
     commands: Arc<AtomicUsize>,
     /// How far the command reaches.
     pub(super) bounds: WriteScope,
+    /// Where the command leaves the text of a pull request.
+    pub(super) pr_file: Option<RelPathBuf>,
     /// What the command's container may use.
     pub(super) limits: Limits,
     /// How many places its profile is to have in the pool, once a command has ended.
@@ -230,6 +233,7 @@ impl World {
             image: inspect(&image).unwrap(),
             commands: Arc::default(),
             bounds: WriteScope::default(),
+            pr_file: None,
             limits: limits(),
             places: 0,
             gate: GateLimits {
@@ -510,6 +514,7 @@ impl World {
                 from: None,
             },
             scope: self.bounds.clone(),
+            pr_file: self.pr_file.clone(),
             command: CommandSpec {
                 argv: vec!["work".to_owned()],
                 env: [("WORD".parse().unwrap(), "given".to_owned())].into(),
