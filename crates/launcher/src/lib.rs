@@ -21,6 +21,7 @@ pub mod own_dirs;
 pub mod panic;
 pub mod porter;
 pub mod profile;
+mod pull_request;
 pub mod report;
 pub mod resolve;
 mod session_access;

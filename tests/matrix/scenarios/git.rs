@@ -343,14 +343,16 @@ fn surface(world: &World) -> Vec<Vec<u8>> {
 /// Branches, stashes, tags and a detached head come home; `HEAD`, index and configuration stay.
 fn landed(ctx: &Ctx) -> Result<(), String> {
     let world = World::new();
-    profile(ctx, "full");
+    let text = "image = \"base\"\n[workspace]\ngit = \"full\"\n[pr]\nfile = \".pr.json\"\n";
+    ctx.profile("full", text);
     let dir = world.path("main").display().to_string();
     let script = "set -eu; git checkout -q -b fix; echo x > gone; git add gone; git commit -qm x; \
         git rm -q gone; echo one > new; git add new; git commit -qm one; \
         echo two >> new; git commit -qam two; git tag -a -m note v9; \
         echo three >> new; git stash -q; git commit -q --allow-empty -m lost; \
         git reset -q --hard HEAD~1; git checkout -q --detach; \
-        git commit -q --allow-empty -m alone; git checkout -q fix";
+        git commit -q --allow-empty -m alone; git checkout -q fix; \
+        echo '{\"title\": \"From inside\", \"body\": \"\"}' > .pr.json";
     ctx.exits(
         120,
         &format!("run full -w {dir} --name s --apply never"),
@@ -400,8 +402,22 @@ fn landed(ctx: &Ctx) -> Result<(), String> {
     })?;
     world.git("main", &["fsck", "--strict"]);
     ctx.ok("show s")?.expect_text("landed")?;
+    requested(ctx, &world)?;
     ctx.ok("rm s")?;
     Ok(())
+}
+
+/// The landed branch is pushed, with the text that the command left.
+fn requested(ctx: &Ctx, world: &World) -> Result<(), String> {
+    world.git("", &["init", "-q", "--bare", "hub"]);
+    world.git("main", &["remote", "add", "hub", "../hub"]);
+    ctx.ok("pr s --remote hub --yes --with none")?
+        .expect_text("title   From inside")?;
+    let tip = |dir| world.git(dir, &["rev-parse", "refs/heads/lazaret/s/fix"]);
+    expect_eq("the pushed branch", &tip("hub"), &tip("main"))?;
+    expect("the text is not applied", || {
+        !world.path("main/.pr.json").exists()
+    })
 }
 
 fn refs(world: &World) -> String {

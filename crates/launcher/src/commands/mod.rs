@@ -17,6 +17,7 @@ pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod policy;
 pub(crate) mod pool;
+pub(crate) mod pr;
 pub(crate) mod profile;
 pub(crate) mod prune;
 pub(crate) mod recover;
@@ -47,6 +48,7 @@ pub enum Command {
     Review(review::Args),
     Apply(apply::Args),
     Commits(commits::Args),
+    Pr(pr::Args),
     Allowed(allowed::Args),
     Export(export::Args),
     Check(check::Args),
@@ -95,6 +97,7 @@ pub(crate) fn run(
         Command::Export(args) => export::run(args, app),
         Command::Check(args) => check::run(args, app),
         Command::Commits(args) => commits::run(args, app),
+        Command::Pr(args) => pr::run(args, app),
         Command::Discard(args) => discard::run(args, app),
         Command::Undo(args) => undo::run(args, app),
         Command::Ls(args) => ls::run(args, app),

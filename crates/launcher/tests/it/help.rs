@@ -22,6 +22,7 @@ fn short_help_names_every_verb() {
       review       Review a session's changes on the whole screen, choose, and apply
       apply        Apply a session's changes to its workspace
       commits      Show and land commits made inside
+      pr           Push a landed branch and open a pull request
       allowed      List or remove what you allowed for good with `apply --remember`
       export       Write a session's changes as a patch, a JSON report or an HTML page
       check        Judge a directory or an archive against a base, by the rules of the gate

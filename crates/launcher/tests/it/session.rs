@@ -24,6 +24,7 @@ mod outcomes;
 mod pack;
 mod pool;
 mod porter;
+mod pr;
 mod prune;
 mod review;
 mod secrets;
