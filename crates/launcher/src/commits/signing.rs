@@ -7,10 +7,10 @@ use lazaret_commits::sign::{SignError, Signer, SigningSettings};
 use super::land_report::LeftReport;
 use super::open::{OpenCommits, TipState};
 use super::pick::Picked;
-use lazaret_gate::tip_report::RefusalReport;
 use crate::app::App;
 use crate::decide::case::workspace_of;
 use crate::failure::Failure;
+use lazaret_gate::tip_report::RefusalReport;
 use lazaret_session::commits::signed::{read_signed, write_signed};
 use lazaret_session::store::LockedSession;
 
