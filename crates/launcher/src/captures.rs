@@ -117,7 +117,7 @@ impl From<CaptureError> for Failure {
             CaptureError::Pack(error) => error.into(),
             CaptureError::Io(error) => error.into(),
             CaptureError::Store(error) => error.into(),
-            error @ CaptureError::NotFound(_) => Self::new(FailureKind::Usage, error)
+            error @ CaptureError::NotFound(_) => Self::new(FailureKind::Refused, error)
                 .hinted("`lazaret recover --captures` lists the captures."),
         }
     }

@@ -42,8 +42,7 @@ fn captured(ctx: &Ctx) -> Result<(), String> {
     ctx.ok("rm s")?;
     ctx.ok(&format!("recover --captures {capture}"))?
         .expect_text("commits land")?;
-    ctx.lazaret(&format!("recover --captures {capture}"))?
-        .expect_code(2)?
+    ctx.fails(&format!("recover --captures {capture}"))?
         .expect_text("no capture named")?;
     world.sign_with_a_new_key("main");
     ctx.lazaret(&format!("commits land {capture} --lost --sign --yes"))?

@@ -7,6 +7,7 @@ use lazaret_gate::case::Case;
 use lazaret_gate::choices::{Choices, Pick};
 use lazaret_gate::decision::{ApprovalMode, Decision, KeepReason};
 use lazaret_gate::proposal::{ItemState, can_replace};
+use lazaret_runtime::SessionId;
 use lazaret_tree::{RelPath, RelPathBuf, escape};
 use lazaret_validator::Allowance;
 
@@ -17,6 +18,7 @@ use crate::decide::{AskContext, OnConflict, decide};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::report::Report;
+use crate::session_access::named::{Default, OneSession};
 use crate::session_access::waiting;
 use crate::ui::{Answer, Choice, Question};
 use lazaret_session::store::Store;
@@ -28,9 +30,8 @@ use lazaret_session::store::Store;
 /// PATH to remove it anyway.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Session
-    #[arg(value_name = "NAME")]
-    pub session: lazaret_runtime::SessionId,
+    #[command(flatten)]
+    pub session: OneSession,
     /// Apply only these paths (all below a directory)
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
@@ -68,16 +69,17 @@ const ALLOW: [Choice; 2] = [
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
+    let id = args.session.find(Default::Waiting, &store, app)?;
     let paths = diff::parse_paths(&args.paths)?;
     let (allow, theirs) = (
         diff::parse_paths(&args.allow)?,
         diff::parse_paths(&args.theirs)?,
     );
     if let Some(dir) = &args.workspace {
-        waiting::adopt(&store, &args.session, dir, app)?;
+        waiting::adopt(&store, &id, dir, app)?;
     }
-    let (mut session, case) = waiting::open(&store, &args.session, app)?;
-    let mut choices = picked(&case, &paths, &args)?;
+    let (mut session, case) = waiting::open(&store, &id, app)?;
+    let mut choices = picked(&case, &paths)?;
     for path in &theirs {
         replace(&case, path, &mut choices)?;
     }
@@ -103,13 +105,13 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         plan.remember.extend(entries);
     }
     if let Decision::Keep(reason) = &decision {
-        return Err(kept(*reason, &args));
+        return Err(kept(*reason, &id));
     }
     waiting::settle(app, &store, &mut session, &case, decision, report)
 }
 
 /// Takes what is at or below the paths; everything when there are none.
-fn picked(case: &Case, paths: &[RelPathBuf], args: &Args) -> Result<Choices, Failure> {
+fn picked(case: &Case, paths: &[RelPathBuf]) -> Result<Choices, Failure> {
     if paths.is_empty() {
         return Ok(Choices::all());
     }
@@ -120,7 +122,7 @@ fn picked(case: &Case, paths: &[RelPathBuf], args: &Args) -> Result<Choices, Fai
             .filter(|c| c.path.starts_with(path))
             .peekable();
         if changes.peek().is_none() {
-            return Err(unchanged(path, args));
+            return Err(unchanged(path, case));
         }
         for change in changes {
             // What is named is wanted by itself; what lies below it goes with its new place.
@@ -145,9 +147,10 @@ fn with_parents(case: &Case, path: &RelPath, choices: &mut Choices) {
     }
 }
 
-fn unchanged(path: &RelPathBuf, args: &Args) -> Failure {
+fn unchanged(path: &RelPathBuf, case: &Case) -> Failure {
     let shown = escape(path.as_str().as_bytes());
-    let text = format!("session {} changed nothing at {shown}", args.session);
+    let name = case.subject.as_ref().map_or("", |subject| &subject.name);
+    let text = format!("session {name} changed nothing at {shown}");
     Failure::message(FailureKind::Refused, text)
 }
 
@@ -186,8 +189,8 @@ fn permit(
         with_parents(case, path, choices);
     }
     let proposal = case.propose(choices)?;
-    let item = proposal.item(path).ok_or_else(|| unchanged(path, args))?;
     let shown = escape(path.as_str().as_bytes());
+    let item = proposal.item(path).ok_or_else(|| unchanged(path, case))?;
     let ItemState::Blocked(codes) = &item.state else {
         let text = format!("nothing blocks {shown}");
         return Err(Failure::message(FailureKind::Refused, text));
@@ -217,8 +220,7 @@ fn permit(
     Ok(())
 }
 
-fn kept(reason: KeepReason, args: &Args) -> Failure {
-    let id = &args.session;
+fn kept(reason: KeepReason, id: &SessionId) -> Failure {
     let failure = Failure::message(FailureKind::Refused, reason.to_string())
         .context(format!("nothing of session {id} was applied"));
     match reason {

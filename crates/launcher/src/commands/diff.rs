@@ -10,6 +10,7 @@ use crate::decide::{allowlist, patch, summary};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::report::{Live, Report};
+use crate::session_access::named::{Default, OneSession};
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Ui};
@@ -24,9 +25,8 @@ use lazaret_session::store::record::Record;
 /// preview.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Session
-    #[arg(value_name = "NAME")]
-    pub session: lazaret_runtime::SessionId,
+    #[command(flatten)]
+    pub session: OneSession,
     /// Show only these paths (all below a directory)
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
@@ -37,11 +37,12 @@ pub struct Args {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
+    let id = args.session.find(Default::WaitingOrRunning, &store, app)?;
     let paths = parse_paths(&args.paths)?;
-    match Running::find(&store, &args.session)? {
+    match Running::find(&store, &id)? {
         Some(running) => look(running, &store, &args, &paths, app),
         None => {
-            let (session, case) = waiting::open(&store, &args.session, app)?;
+            let (session, case) = waiting::open(&store, &id, app)?;
             show(session.record(), &case, None, &args, &paths, &app.ui)
         }
     }
@@ -55,7 +56,7 @@ fn look(
     paths: &[RelPathBuf],
     app: &App,
 ) -> Result<ExitCode, Failure> {
-    let id = &args.session;
+    let id = running.record.id.clone();
     let allowlist = allowlist::load(&app.env)?;
     let cx = running.cx(store, app)?;
     let mut live_view = running.view(&cx)?;

@@ -8,6 +8,7 @@ use crate::commands::rm;
 use crate::decide::settle::finish;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::session_access::named::named;
 use crate::session_access::{session_context, waiting};
 use crate::ui::OutputFormat;
 use lazaret_session::pool::drop_after_discard;
@@ -35,7 +36,8 @@ pub struct Args {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let mut session = store.lock(&args.session)?;
+    let id = named(&store, &args.session)?;
+    let mut session = store.lock(&id)?;
     match session.record().phase {
         Phase::Collected | Phase::Rejected => {}
         _ => return Err(waiting::not_waiting(session.record())),
@@ -61,14 +63,14 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     drop_after_discard(&cx, &session);
     match app.ui.format() {
         OutputFormat::Json => app.ui.json(&serde_json::json!({
-            "session": args.session.as_str(),
+            "session": id.as_str(),
             "outcome": Outcome::Discarded,
             "commits": commits,
             "captured": captured.as_ref().map(SessionId::as_str),
         })),
         OutputFormat::Text => {
             let with = rm::with(&commits);
-            app.ui.status(&format!("discarded {}{with}", args.session));
+            app.ui.status(&format!("discarded {id}{with}"));
             captured.iter().for_each(|capture| tell(capture, &app.ui));
         }
     }

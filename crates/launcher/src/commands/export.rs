@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use lazaret_gate::export::document::Document;
 use lazaret_gate::export::{self, Form, IfExists, ReportInput, ReportSubject};
+use lazaret_runtime::SessionId;
 use lazaret_tree::RelPathBuf;
 
 use super::diff;
@@ -13,6 +14,7 @@ use crate::decide::output_target::{self, OutputTarget};
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::session_access::named::{Default, OneSession};
 use crate::session_access::waiting;
 use crate::ui::OutputFormat;
 use lazaret_session::store::Store;
@@ -25,9 +27,8 @@ use lazaret_session::store::Store;
 /// the list of `lazaret show`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Session
-    #[arg(value_name = "NAME")]
-    pub session: lazaret_runtime::SessionId,
+    #[command(flatten)]
+    pub session: OneSession,
     /// Export only these paths (all below a directory)
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
@@ -46,17 +47,18 @@ pub struct Args {
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let store = Store::open(&app.env.state_dir()?)?;
+    let id = args.session.find(Default::Waiting, &store, app)?;
     let paths = diff::parse_paths(&args.paths)?;
     let if_exists = match args.force {
         true => IfExists::Replace,
         false => IfExists::Keep,
     };
-    let places = places(&args, app)?;
+    let places = places(&args, &id, app)?;
     for (_, place) in &places {
         place.check(if_exists)?;
     }
-    let store = Store::open(&app.env.state_dir()?)?;
-    let (session, case) = waiting::open(&store, &args.session, app)?;
+    let (session, case) = waiting::open(&store, &id, app)?;
     let proposal = export::propose(&case)?;
     let about = session.record().subject();
     let subject = ReportSubject::Session(&about);
@@ -69,21 +71,17 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     }
     if let Some(path) = untouched(&input) {
         let shown = lazaret_tree::escape(path.as_str().as_bytes());
-        let text = format!("session {} changed nothing at {shown}", args.session);
+        let text = format!("session {id} changed nothing at {shown}");
         return Err(Failure::message(FailureKind::Refused, text));
     }
     if input.is_empty() {
-        let text = format!("session {} changed nothing", args.session);
+        let text = format!("session {id} changed nothing");
         return Err(Failure::message(FailureKind::Refused, text));
     }
     if !input.applies() && places.iter().any(|(form, _)| *form == Form::Patch) {
-        let text = format!(
-            "nothing that session {} changed may be applied",
-            args.session
-        );
+        let text = format!("nothing that session {id} changed may be applied");
         return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
-            "`lazaret diff {}` says why; --report holds all of it.",
-            args.session
+            "`lazaret diff {id}` says why; --report holds all of it."
         )));
     }
     for (form, place) in places {
@@ -101,7 +99,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
 }
 
 /// Says what goes where; nothing asked for is a patch on stdout.
-fn places(args: &Args, app: &App) -> Result<Vec<(Form, OutputTarget)>, Failure> {
+fn places(args: &Args, id: &SessionId, app: &App) -> Result<Vec<(Form, OutputTarget)>, Failure> {
     let asked = [
         (Form::Patch, &args.patch),
         (Form::Json, &args.report),
@@ -117,8 +115,7 @@ fn places(args: &Args, app: &App) -> Result<Vec<(Form, OutputTarget)>, Failure> 
     if patch_shown && app.env.streams.stdout == StreamKind::Terminal {
         let text = "a patch holds the bytes as they are, which a terminal must not get";
         return Err(Failure::message(FailureKind::Refused, text).hinted(format!(
-            "Write it to a file with --patch FILE, or look with `lazaret diff {}`.",
-            args.session
+            "Write it to a file with --patch FILE, or look with `lazaret diff {id}`."
         )));
     }
     Ok(places)

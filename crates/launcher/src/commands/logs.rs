@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::session_access::named::{Default, OneSession};
 use crate::ui::terminal::TextSanitizer;
 use crate::ui::{Output, OutputFormat};
 use lazaret_session::store::run_log::{Piece, RunLog, runs};
@@ -25,9 +26,8 @@ const LOOK: Duration = Duration::from_millis(100);
 /// least the last 2.5 MiB are kept.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Session
-    #[arg(value_name = "NAME")]
-    pub session: SessionId,
+    #[command(flatten)]
+    pub session: OneSession,
     /// The log of this run, counted from 1 [default: the last]
     #[arg(long, value_name = "N")]
     pub run: Option<u32>,
@@ -51,13 +51,14 @@ struct Report<'a> {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let dir = store.find(&args.session)?;
+    let id = args.session.find(Default::Newest, &store, app)?;
+    let dir = store.find(&id)?;
     let Some(mut log) = RunLog::open(&dir, args.run)? else {
-        return Err(no_log(&args, &runs(&dir)?));
+        return Err(no_log(&args, &id, &runs(&dir)?));
     };
     let mut shown = Shown {
         app,
-        id: &args.session,
+        id: &id,
         run: log.run,
         sanitizer: TextSanitizer::default(),
     };
@@ -67,7 +68,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     }
     loop {
         // What was printed before it ended is read after that.
-        let is_live = match store.is_live(&args.session) {
+        let is_live = match store.is_live(&id) {
             Err(StoreError::NotFound { .. }) => false,
             live => live?,
         };
@@ -83,8 +84,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     }
 }
 
-fn no_log(args: &Args, runs: &[u32]) -> Failure {
-    let id = &args.session;
+fn no_log(args: &Args, id: &SessionId, runs: &[u32]) -> Failure {
     let text = match (args.run, runs.last()) {
         (Some(run), Some(last)) => format!("session {id} has no run {run}: the last is {last}"),
         _ => format!("session {id} has no log: its command never started"),

@@ -14,6 +14,7 @@ use crate::pull_request::remote::Remote;
 use crate::pull_request::request::PullRequest;
 use crate::pull_request::text::RequestText;
 use crate::pull_request::user_programs::{UserGit, UserPrograms};
+use crate::session_access::named::named;
 use crate::ui::OutputFormat;
 use lazaret_session::store::{SessionDir, Store, request_text};
 
@@ -61,6 +62,10 @@ pub struct Args {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
+    let args = Args {
+        session: named(&store, &args.session)?,
+        ..args
+    };
     let dir = store.find(&args.session)?;
     let record = dir.record()?;
     let workspace = workspace_of(&record)?;

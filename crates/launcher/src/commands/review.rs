@@ -9,6 +9,7 @@ use crate::decide::{AskContext, decide, review};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::report::Report;
+use crate::session_access::named::{Default, OneSession};
 use crate::session_access::waiting;
 use lazaret_session::store::Store;
 
@@ -20,14 +21,14 @@ use lazaret_session::store::Store;
 /// If there is no screen, it asks as `apply` does.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Session
-    #[arg(value_name = "NAME")]
-    pub session: lazaret_runtime::SessionId,
+    #[command(flatten)]
+    pub session: OneSession,
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let (mut session, case) = waiting::open(&store, &args.session, app)?;
+    let id = args.session.find(Default::Waiting, &store, app)?;
+    let (mut session, case) = waiting::open(&store, &id, app)?;
     let choices = Choices::all();
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let mut commits = SessionCommits::new(&mut session, &store, app);

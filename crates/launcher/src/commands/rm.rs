@@ -9,6 +9,7 @@ use crate::app::App;
 use crate::captures::{capture, tell};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::session_access::named::named;
 use lazaret_session::engine::inventory::Inventory;
 use lazaret_session::store::history::applies;
 use lazaret_session::store::record::{Phase, Record};
@@ -37,7 +38,8 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     // All or none of the names: a refusal halfway would leave the user guessing.
     let mut sessions = BTreeMap::new();
-    for id in &args.sessions {
+    for name in &args.sessions {
+        let id = &named(&store, name)?;
         if !sessions.contains_key(id) {
             sessions.insert(id.clone(), lock(&store, id)?);
         }

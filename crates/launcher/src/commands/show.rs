@@ -7,6 +7,7 @@ use super::undo;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, recover_hint};
+use crate::session_access::named::{Default, OneSession};
 use crate::ui::session_events::show_command;
 use crate::ui::{OutputFormat, count, elapsed};
 use lazaret_session::captures::captured_of;
@@ -18,9 +19,8 @@ use lazaret_session::store::{SessionDir, Store};
 /// Show everything about one session
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Session
-    #[arg(value_name = "NAME")]
-    pub session: lazaret_runtime::SessionId,
+    #[command(flatten)]
+    pub session: OneSession,
 }
 
 /// What `show --json` prints: the record, and where the session is.
@@ -34,7 +34,8 @@ struct Shown<'a> {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let dir = store.find(&args.session)?;
+    let id = args.session.find(Default::Newest, &store, app)?;
+    let dir = store.find(&id)?;
     let record = dir.record()?;
     let status = Status::of(&store, &dir, &record);
     match app.ui.format() {

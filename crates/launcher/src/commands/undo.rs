@@ -1,5 +1,6 @@
 //! `lazaret undo`.
 
+use lazaret_runtime::SessionId;
 use lazaret_transfer::{HistoryState, redo, undo};
 use lazaret_tree::escape;
 use serde_json::json;
@@ -10,6 +11,7 @@ use crate::decide::summary::counts;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, recover_hint};
 use crate::resolve::workspace;
+use crate::session_access::named::{Default, OneSession};
 use crate::ui::OutputFormat;
 use lazaret_session::settle::workspace_lock::lock_whole_workspace;
 use lazaret_session::store::Store;
@@ -21,9 +23,8 @@ use lazaret_session::store::moment::Moment;
 /// Each call takes one apply back. If you changed one of its files since, nothing is taken back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Session
-    #[arg(value_name = "NAME")]
-    pub session: lazaret_runtime::SessionId,
+    #[command(flatten)]
+    pub session: OneSession,
     /// Repeat what the last undo took back
     #[arg(long)]
     pub redo: bool,
@@ -34,17 +35,18 @@ pub struct Args {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
+    let id = args.session.find(Default::Newest, &store, app)?;
     if args.list {
-        return list(&applies(&store.find(&args.session)?)?, app);
+        return list(&applies(&store.find(&id)?)?, app);
     }
-    let mut session = store.lock(&args.session)?;
+    let mut session = store.lock(&id)?;
     let applies = applies(session.dir())?;
     let wanted = match args.redo {
         false => to_undo(&applies),
         true => to_redo(&applies, &session.record().undone),
     };
     let Some(apply) = wanted else {
-        return Err(nothing(&args, &applies));
+        return Err(nothing(&args, &id, &applies));
     };
     let workspace = workspace::open(&session.record().workspace, &app.env)?;
     let _lock = lock_whole_workspace(&store, &workspace, &app.events, &app.cancel)?;
@@ -60,7 +62,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         app.ui.warn(&format!(
             "the staging directory could not be removed: {cause}"
         ));
-        app.ui.hint(&recover_hint(&args.session));
+        app.ui.hint(&recover_hint(&id));
     }
     let outcome = write_turn(&mut session, apply.number)?;
     let paths: Vec<String> = receipt
@@ -70,7 +72,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         .collect();
     match app.ui.format() {
         OutputFormat::Json => app.ui.json(&json!({
-            "session": args.session.as_str(),
+            "session": id.as_str(),
             "apply": apply.number,
             "outcome": outcome,
             "restored": paths,
@@ -80,7 +82,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             app.ui.status(&format!(
                 "{did} {} of {}{}",
                 changes(paths.len()),
-                args.session,
+                id,
                 which(apply.number, applies.len())
             ));
         }
@@ -96,8 +98,7 @@ fn which(number: u32, all: usize) -> String {
     }
 }
 
-fn nothing(args: &Args, applies: &[Apply]) -> Failure {
-    let id = &args.session;
+fn nothing(args: &Args, id: &SessionId, applies: &[Apply]) -> Failure {
     let text = match (args.redo, applies.is_empty()) {
         (_, true) => format!("nothing of session {id} was applied"),
         (false, false) => format!("everything of session {id} has been undone already"),

@@ -19,6 +19,7 @@ use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::units::Span;
+use crate::session_access::named::{Default, OneSession};
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, TextTone, Ui, elapsed};
@@ -35,9 +36,8 @@ use lazaret_session::store::{Store, StoreError};
 /// Findings are a preview. The watch ends with the command, or with Ctrl-C.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Session
-    #[arg(value_name = "NAME")]
-    pub session: SessionId,
+    #[command(flatten)]
+    pub session: OneSession,
     /// Time between two reads, such as 2s, 1m
     #[arg(long, value_name = "TIME", default_value = "2s")]
     pub interval: Span,
@@ -75,15 +75,15 @@ struct Rejection {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let Some(running) = Running::find(&store, &args.session)? else {
-        return Err(not_running(&store, &args.session)?);
+    let id = args.session.find(Default::Running, &store, app)?;
+    let Some(running) = Running::find(&store, &id)? else {
+        return Err(not_running(&store, &id)?);
     };
     let allowlist = allowlist::load(&app.env)?;
-    let id = args.session.as_str();
     let mut watch = Watch {
         ui: &app.ui,
         env: &app.env,
-        id,
+        id: id.as_str(),
         started: Instant::now(),
         shown: BTreeMap::new(),
         findings: String::new(),
@@ -96,7 +96,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
                 LiveSnapshot::Same => {}
                 LiveSnapshot::Seen(seen) => watch.show(&live_view, seen, &allowlist)?,
             }
-            if !app.ui.is_heard() || !is_alive(&store, &args.session)? {
+            if !app.ui.is_heard() || !is_alive(&store, &id)? {
                 return Ok(());
             }
             app.cancel.sleep(args.interval.0)?;

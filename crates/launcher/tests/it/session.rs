@@ -15,6 +15,7 @@ mod large;
 mod live;
 mod logs;
 mod moved;
+mod named;
 mod network;
 mod next_container;
 mod next_container_faults;

@@ -14,6 +14,7 @@ use crate::commits::text::listing;
 use crate::commits::tips::Lost;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::session_access::named::named;
 use crate::ui::{Answer, OutputFormat};
 use lazaret_session::store::Store;
 
@@ -47,7 +48,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let mut session = store.lock(&args.session)?;
+    let id = named(&store, &args.session)?;
+    let mut session = store.lock(&id)?;
     let request = OpenRequest {
         lost: match args.lost {
             true => Lost::Take,
@@ -56,11 +58,11 @@ pub(super) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         allow: diff::parse_paths(&args.allow)?,
     };
     let opened = open(&store, &session, request, app)?;
-    let picked = Picked::of(&opened, &args.branches, &args.session)?;
+    let picked = Picked::of(&opened, &args.branches, &id)?;
     if app.ui.format() == OutputFormat::Text {
         app.ui.result(&listing(&opened));
     }
-    let picked = picked.some(&args.session)?;
+    let picked = picked.some(&id)?;
     if !args.yes && picked.ask(&opened, app) != Answer::Chosen("y") {
         let text = "nothing is landed without a yes";
         return Err(Failure::message(FailureKind::Refused, text)
@@ -75,7 +77,7 @@ pub(super) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let commits = session.record().commits.clone();
     if app.ui.format() == OutputFormat::Json {
         app.ui.json(&LandReport {
-            session: args.session.to_string(),
+            session: id.to_string(),
             landed: landed
                 .iter()
                 .map(|(name, landed)| LandedReport::of(name, landed))

@@ -8,6 +8,7 @@ use lazaret_runtime::SessionId;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::session_access::named::named;
 use lazaret_session::network::LivePolicy;
 use lazaret_session::store::file_lock::take_lock;
 use lazaret_session::store::record::Phase;
@@ -41,19 +42,20 @@ pub(super) enum Way {
 
 pub(super) fn run(args: &Args, way: Way, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let dir = store.find(&args.session)?;
+    let session = named(&store, &args.session)?;
+    let dir = store.find(&session)?;
     let refuse = |text: String| Failure::message(FailureKind::Refused, text);
     super::policy_of(&dir)?;
     let is_running = || -> Result<bool, Failure> {
-        Ok(store.is_live(&args.session)? && dir.record()?.phase == Phase::Running)
+        Ok(store.is_live(&session)? && dir.record()?.phase == Phase::Running)
     };
     if !is_running()? {
-        let text = format!("the command of session {} does not run", args.session);
+        let text = format!("the command of session {session} does not run");
         return Err(refuse(text).hinted("The rules of the next run are those of its profile."));
     }
     let _turn = turn(&dir, app)?;
     let mut live = super::policy_of(&dir)?;
-    let Args { session, rule } = args;
+    let rule = &args.rule;
     let changed = change(&mut live.policy, rule, way);
     let word = match way {
         Way::Allow => "allowed",

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::session_access::named::named;
 use crate::ui::OutputFormat;
 use lazaret_session::network::JOURNAL;
 use lazaret_session::store::Store;
@@ -32,14 +33,15 @@ pub struct Args {
 
 pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let dir = store.find(&args.session)?;
+    let id = named(&store, &args.session)?;
+    let dir = store.find(&id)?;
     super::policy_of(&dir)?;
     let path = dir.file(JOURNAL);
     let mut reader = BufReader::new(File::open(&path).at(&path)?);
     let mut line = String::new();
     loop {
         // Asked before the last look, so that nothing written until then is missed.
-        let goes_on = args.follow && store.is_live(&args.session)?;
+        let goes_on = args.follow && store.is_live(&id)?;
         loop {
             line.clear();
             let start = reader.stream_position().at(&path)?;

@@ -6,6 +6,7 @@ use lazaret_runtime::SessionId;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::session_access::named::named;
 use crate::ui::OutputFormat;
 use lazaret_session::store::Store;
 
@@ -19,7 +20,8 @@ pub struct Args {
 
 pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let live = super::policy_of(&store.find(&args.session)?)?;
+    let id = named(&store, &args.session)?;
+    let live = super::policy_of(&store.find(&id)?)?;
     match app.ui.format() {
         OutputFormat::Json => app.ui.json(&live.policy),
         OutputFormat::Text => {
