@@ -6,7 +6,7 @@ use lazaret_commits::ObjectId;
 use lazaret_commits::land::LandedHow;
 use lazaret_commits::land_name::Source;
 
-use crate::kit::{FORMS, World, commit, git};
+use crate::kit::{FORMS, World, commit, git, run};
 
 fn branch(name: &str) -> Source {
     Source::Branch(name.as_bytes().to_vec())
@@ -144,22 +144,25 @@ fn git_23_no_configuration_of_the_users_runs_a_program() {
     assert!(!canary.exists());
 }
 
+/// Replaces the user's repository by a clone of it, and the agent's by a clone of that.
+fn replace_by_clone(world: &World, options: &[&str]) {
+    let user = world.user();
+    let url = format!("file://{}", user.display());
+    let clone = [&["clone", "-q"], options, &[&url, "clone"]].concat();
+    git(user.parent().unwrap(), &clone);
+    fs::rename(&user, user.with_file_name("whole")).unwrap();
+    fs::rename(user.with_file_name("clone"), &user).unwrap();
+    fs::remove_dir_all(world.agent()).unwrap();
+    world.clone_agent();
+}
+
 #[test]
 fn a_shallow_users_repository_takes_commits() {
     let world = World::new(&[]);
     let user = world.user();
     fs::write(user.join("a.txt"), "two\n").unwrap();
     commit(&user, "second");
-    let url = format!("file://{}", user.display());
-    git(
-        user.parent().unwrap(),
-        &["clone", "-q", "--depth=1", &url, "shallow"],
-    );
-    let moved = user.with_file_name("whole");
-    fs::rename(&user, &moved).unwrap();
-    fs::rename(user.with_file_name("shallow"), &user).unwrap();
-    fs::remove_dir_all(world.agent()).unwrap();
-    world.clone_agent();
+    replace_by_clone(&world, &["--depth=1"]);
     let agent = world.agent();
     git(&agent, &["checkout", "-q", "-b", "fix"]);
     fs::write(agent.join("a.txt"), "three\n").unwrap();
@@ -174,6 +177,48 @@ fn a_shallow_users_repository_takes_commits() {
         git(&user, &["rev-parse", "--is-shallow-repository"]),
         "true"
     );
+}
+
+#[test]
+fn a_partial_clone_takes_commits_and_fetches_nothing() {
+    let world = World::new(&[]);
+    let user = world.user();
+    git(&user, &["config", "uploadpack.allowFilter", "true"]);
+    for text in ["two\n", "three\n"] {
+        fs::write(user.join("a.txt"), text).unwrap();
+        commit(&user, text);
+    }
+    replace_by_clone(&world, &["--filter=blob:none"]);
+    let missing = || git(&user, &["rev-list", "--objects", "--missing=print", "HEAD"]);
+    let before = missing();
+    assert!(before.contains("\n?"), "{before}");
+    let agent = world.agent();
+    git(&agent, &["checkout", "-q", "-b", "fix"]);
+    fs::write(agent.join("a.txt"), "four\n").unwrap();
+    let fix = commit(&agent, "fourth");
+    // A branch on an old commit, whose file the user never fetched.
+    let index = git(&agent, &["ls-tree", "HEAD", "src"]);
+    let tree =
+        String::from_utf8(run(&agent, &["mktree"], format!("{index}\n").as_bytes())).unwrap();
+    let old = git(
+        &agent,
+        &["commit-tree", "-p", "main~1", "-m", "old", tree.trim_end()],
+    );
+    git(&agent, &["branch", "-q", "old", &old]);
+    let tips = [world.tip("fix"), world.tip("old")];
+    let (quarantine, examined) = world.examine(&tips);
+    for (tip, name) in examined.tips.iter().zip(["fix", "old"]) {
+        assert_eq!(tip.as_ref().unwrap().commits.len(), 1, "{name}");
+    }
+    let landed = world.land(
+        &quarantine,
+        &[(branch("fix"), tips[0]), (branch("old"), tips[1])],
+    );
+    for (landed, commit) in landed.into_iter().zip([fix, old]) {
+        assert_eq!(landed.unwrap().id.to_string(), commit);
+    }
+    assert!(missing().starts_with(&before[..40]));
+    assert_eq!(missing().matches('?').count(), before.matches('?').count());
 }
 
 #[test]
