@@ -11,7 +11,7 @@ use lazaret_transfer::ObjectId;
 use lazaret_tree::{AtPath as _, PathError, RelPathBuf};
 
 use super::{CaptureError, ORIGIN, Origin, PACK};
-use crate::commits::packer::{MAX_PACK_BYTES, PACK_TIMEOUT, PackError, PackRequest, pack};
+use crate::commits::packer::{MAX_PACK_BYTES, PACK_TIMEOUT, PackRequest, pack};
 use crate::context::SessionContext;
 use crate::store::file::{list_dir, private_dir, random_hex, remove_dir, write_atomically};
 use crate::store::moment::Moment;
@@ -136,7 +136,8 @@ fn save_pack(
     };
     pack(commits.cx, record, commits.image, &request, |pack| {
         let mut file = File::create_new(path).at(path)?;
-        io::copy(pack, &mut file).map_err(PackError::Stream)?;
+        // A stream that breaks is told by its own error.
+        io::copy(pack, &mut file).at(path)?;
         Ok(file.sync_all().at(path)?)
     })
 }
