@@ -8,13 +8,13 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use lazaret_transfer::{IndexKind, read_index};
 use lazaret_tree::{RelPath, RelPathBuf};
 use lazaret_validator::{BlobId, GitIndex};
 
 /// The most bytes of an index.
 const MOST_BYTES: u64 = 256 << 20;
-/// What an entry has before its flags: times, identity, mode, size, and the blob.
-const STAT_BYTES: usize = 40;
+/// The bytes of a SHA-1.
 const BLOB_BYTES: usize = 20;
 
 /// Reads the index of the repository that `workspace` is in; paths are relative to the
@@ -60,99 +60,16 @@ fn repository(workspace: &Path) -> Option<(&Path, PathBuf)> {
     None
 }
 
-/// Reads the entries of an index (gitformat-index(5)), versions 2 to 4.
+/// Reads the files of an index whose objects are named by SHA-1.
 fn entries(bytes: &[u8]) -> Option<Vec<(RelPathBuf, BlobId)>> {
-    let mut rest = Bytes(bytes);
-    if rest.take(4)? != b"DIRC" {
-        return None;
-    }
-    let version = rest.number()?;
-    let count = usize::try_from(rest.number()?).ok()?;
-    if !(2..=4).contains(&version) {
-        return None;
-    }
-    let mut found = Vec::with_capacity(count.min(1 << 20));
-    let mut name: Vec<u8> = Vec::new();
-    for _ in 0..count {
-        let before = rest.0.len();
-        let stat = rest.take(STAT_BYTES)?;
-        let mode = u32::from_be_bytes(stat.get(24..28)?.try_into().ok()?);
-        // A directory stands for what is not checked out.
-        if mode & 0o170_000 == 0o040_000 {
-            return None;
-        }
-        let blob = BlobId::new(rest.take(BLOB_BYTES)?.try_into().ok()?);
-        let flags = u16::from_be_bytes(rest.take(2)?.try_into().ok()?);
-        let mut extended = 0;
-        if version >= 3 && flags & 0x4000 != 0 {
-            extended = u16::from_be_bytes(rest.take(2)?.try_into().ok()?);
-        }
-        match version {
-            4 => {
-                let cut = rest.offset()?;
-                name.truncate(name.len().checked_sub(cut)?);
-                name.extend(rest.until_nul()?);
-            }
-            _ => {
-                name.clear();
-                name.extend(rest.until_nul()?);
-                // Padded to eight bytes, one NUL of which is read already.
-                let length = before - rest.0.len();
-                rest.take((8 - length % 8) % 8)?;
-            }
-        }
-        let is_intended_only = extended & 0x2000 != 0;
-        if let Ok(path) = RelPath::from_bytes(&name)
-            && !is_intended_only
-        {
-            found.push((path.to_owned(), blob));
-        }
-    }
-    // Extensions, and a checksum at the end.
-    while rest.0.len() > BLOB_BYTES {
-        let name = rest.take(4)?;
-        let size = usize::try_from(rest.number()?).ok()?;
-        rest.take(size)?;
-        // The other part of a split index is in another file.
-        if name == b"link" {
-            return None;
-        }
-    }
-    Some(found)
-}
-
-/// What is still to be read.
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn number(&mut self) -> Option<u32> {
-        Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
-    }
-
-    fn until_nul(&mut self) -> Option<&'a [u8]> {
-        let end = self.0.iter().position(|&byte| byte == 0)?;
-        let name = self.take(end)?;
-        self.take(1)?;
-        Some(name)
-    }
-
-    /// Reads a number of variable length, as packs have them.
-    fn offset(&mut self) -> Option<usize> {
-        let mut byte = *self.take(1)?.first()?;
-        let mut value = usize::from(byte & 0x7f);
-        while byte & 0x80 != 0 {
-            byte = *self.take(1)?.first()?;
-            let next = value.checked_add(1)?.checked_mul(128)?;
-            value = next | usize::from(byte & 0x7f);
-        }
-        Some(value)
-    }
+    let files = read_index(bytes, BLOB_BYTES)?.into_iter();
+    let files = files.filter(|entry| entry.kind != IndexKind::Intended);
+    let files = files.filter_map(|entry| {
+        let path = RelPath::from_bytes(&entry.name).ok()?;
+        let blob = entry.id.as_bytes().try_into().ok()?;
+        Some((path.to_owned(), BlobId::new(blob)))
+    });
+    Some(files.collect())
 }
 
 #[cfg(test)]

@@ -78,7 +78,8 @@ pub use reconcile::{
     SyncConflictKind, SyncPlan, check_copy, follow, lost_objects, reconcile,
 };
 pub use refs::{
-    Count, NewRef, NewRefKind, NewRefs, ObjectId, OwnWork, Texts, Tips, new_refs, own_work,
+    Count, IndexEntry, IndexKind, NewRef, NewRefKind, NewRefs, ObjectId, OwnWork, Texts, Tips,
+    new_refs, own_work, read_index,
 };
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{FileSelector, GitMode, Scope, SelectError, SelectionSpec, SkipReason, Skipped};

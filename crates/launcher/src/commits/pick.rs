@@ -10,7 +10,6 @@ use super::open::{OpenCommits, OpenTip, TipState};
 use super::text::findings;
 use crate::app::App;
 use crate::failure::{Failure, FailureKind};
-use crate::ui::{Answer, Choice, Question};
 
 /// The tips that are landed, and what stays of those that were asked for.
 #[derive(Debug)]
@@ -22,17 +21,6 @@ pub(crate) struct Picked<'a> {
     /// What the commits became that the user signed.
     pub(crate) signed: Signed,
 }
-
-const CHOICES: [Choice; 2] = [
-    Choice {
-        key: "y",
-        word: "yes",
-    },
-    Choice {
-        key: "n",
-        word: "no",
-    },
-];
 
 impl<'a> Picked<'a> {
     /// Sorts the tips of these labels into what can be landed and what can't; without labels,
@@ -128,8 +116,8 @@ impl<'a> Picked<'a> {
         })
     }
 
-    /// Asks whether to land the tips.
-    pub(crate) fn ask(&self, opened: &OpenCommits, app: &App) -> Answer {
+    /// Whether a person wants the tips landed.
+    pub(crate) fn is_confirmed(&self, opened: &OpenCommits, app: &App) -> bool {
         let warnings: usize = opened
             .examined()
             .filter(|(one, _)| self.tips.iter().any(|picked| picked.tip == one.tip))
@@ -150,11 +138,7 @@ impl<'a> Picked<'a> {
             number => format!(", with {number} warnings"),
         };
         let text = format!("Put {what} into your repository{warned}?");
-        let question = Question {
-            text: &text,
-            choices: &CHOICES,
-        };
-        app.ui.prompt(&question, &app.cancel)
+        app.ui.confirms(&text, &app.cancel)
     }
 
     fn is_blocked(&self) -> bool {

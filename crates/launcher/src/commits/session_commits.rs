@@ -14,7 +14,7 @@ use super::tips::Lost;
 use crate::app::App;
 use crate::decide::waiting_commits::{ShownCommits, WaitingCommits};
 use crate::failure::Failure;
-use crate::ui::{Answer, OutputFormat};
+use crate::ui::OutputFormat;
 
 /// The commits of a session, fetched when the user asks for them.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl WaitingCommits for SessionCommits<'_> {
             app.ui.result(&listing(&opened));
         }
         let picked = picked.some(&id)?;
-        if picked.ask(&opened, app) == Answer::Chosen("y") {
+        if picked.is_confirmed(&opened, app) {
             land(self.session, &opened, picked, app)?;
         }
         Ok(())

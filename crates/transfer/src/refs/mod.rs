@@ -29,6 +29,7 @@ use std::collections::BTreeSet;
 use lazaret_tree::{Digest, MAX_REF_TEXT, RelPathBuf, Tree};
 
 pub use id::ObjectId;
+pub use index_file::{IndexEntry, IndexKind, read_index};
 pub use own_work::{OwnWork, own_work};
 pub use tips::Tips;
 

@@ -15,7 +15,7 @@ use crate::commits::tips::Lost;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::session_access::named::named;
-use crate::ui::{Answer, OutputFormat};
+use crate::ui::OutputFormat;
 use lazaret_session::store::Store;
 
 /// Put commits made inside into your repository
@@ -63,7 +63,7 @@ pub(super) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         app.ui.result(&listing(&opened));
     }
     let picked = picked.some(&id)?;
-    if !args.yes && picked.ask(&opened, app) != Answer::Chosen("y") {
+    if !args.yes && !picked.is_confirmed(&opened, app) {
         let text = "nothing is landed without a yes";
         return Err(Failure::message(FailureKind::Refused, text)
             .hinted("Answer at a terminal, or say --yes."));
