@@ -3,7 +3,7 @@
 //! Git works in a [`LinkedRepository`]. Objects come by `git fetch`, which checks each once more
 //! (`fetch.fsckObjects`) and that nothing is missing; refs are moved by one transaction each.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -87,6 +87,8 @@ pub struct Landing<'a> {
     is_cancelled: IsCancelled<'a>,
     refs: HashMap<String, ObjectId>,
     checked_out: Vec<String>,
+    /// The names of all that is landed together.
+    given: HashSet<String>,
 }
 
 impl fmt::Debug for Landing<'_> {
@@ -114,6 +116,7 @@ impl<'a> Landing<'a> {
             is_cancelled,
             refs: linked.refs(OURS, is_cancelled)?.into_iter().collect(),
             checked_out: checked_out(repository),
+            given: HashSet::new(),
         };
         if repository.refs() == RefStorage::Tables {
             // `HEAD` is a ref of the tables then.
@@ -130,6 +133,8 @@ impl<'a> Landing<'a> {
     /// # Errors
     /// When an end is wanted.
     pub fn land(&mut self, wanted: &[Wanted]) -> Result<Vec<Result<Landed, LandError>>, LandError> {
+        let names = wanted.iter().map(|one| one.name.as_str().to_owned());
+        self.given.extend(names);
         let ids: Vec<ObjectId> = wanted.iter().map(|one| one.id).collect();
         // All objects at once; where that fails, each by itself says which one it is.
         let all = match ids.is_empty() {
@@ -200,15 +205,27 @@ impl<'a> Landing<'a> {
     }
 
     /// Returns the name, or one with a number where that is checked out and names something else.
+    /// A number leads to no ref that another tip gets or that these commits do not go on from.
     fn free_name(&self, wanted: &Wanted) -> Result<LandName, LandError> {
-        let is_free = |name: &LandName| {
-            !self.checked_out.iter().any(|one| one == name.as_str())
-                || self.refs.get(name.as_str()) == Some(&wanted.id)
-        };
-        let numbered = (2..MAX_NUMBER).map(|number| wanted.name.numbered(number));
-        let mut names = std::iter::once(wanted.name.clone()).chain(numbered);
-        let free = names.find(is_free);
-        free.ok_or_else(|| LandError::CheckedOut(wanted.name.clone()))
+        if self.is_free(&wanted.name, wanted.id) {
+            return Ok(wanted.name.clone());
+        }
+        for number in 2..MAX_NUMBER {
+            let name = wanted.name.numbered(number);
+            let goes_on = match self.refs.get(name.as_str()) {
+                None => true,
+                Some(old) => self.is_ancestor(*old, wanted.id)?,
+            };
+            if goes_on && self.is_free(&name, wanted.id) && !self.given.contains(name.as_str()) {
+                return Ok(name);
+            }
+        }
+        Err(LandError::CheckedOut(wanted.name.clone()))
+    }
+
+    fn is_free(&self, name: &LandName, id: ObjectId) -> bool {
+        let is_there = self.refs.get(name.as_str()) == Some(&id);
+        is_there || !self.checked_out.iter().any(|one| one == name.as_str())
     }
 
     fn is_ancestor(&self, old: ObjectId, new: ObjectId) -> Result<bool, LandError> {

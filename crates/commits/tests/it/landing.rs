@@ -112,6 +112,37 @@ fn a_branch_that_is_checked_out_is_left() {
 }
 
 #[test]
+fn the_number_of_a_branch_that_is_checked_out_is_no_other_branchs() {
+    let world = World::new(&[]);
+    let (user, agent) = (world.user(), world.agent());
+    for name in ["fix", "fix-2"] {
+        git(&agent, &["checkout", "-q", "-b", name, "main"]);
+        commit(&agent, name);
+    }
+    let land = || {
+        let tips = [world.tip("fix"), world.tip("fix-2")];
+        let (quarantine, _) = world.examine(&tips);
+        let wanted = [(branch("fix"), tips[0]), (branch("fix-2"), tips[1])];
+        let landed = world.land(&quarantine, &wanted).into_iter();
+        let landed = landed.map(|landed| landed.unwrap());
+        landed
+            .map(|landed| (landed.name.short().to_owned(), landed.how))
+            .collect::<Vec<_>>()
+    };
+    land();
+    git(&user, &["checkout", "-q", "lazaret/s/fix"]);
+    for how in [LandedHow::New, LandedHow::Forwarded] {
+        git(&agent, &["checkout", "-q", "fix"]);
+        commit(&agent, "more");
+        let [first, second] = &land()[..] else {
+            panic!("two branches");
+        };
+        assert_eq!(*first, ("lazaret/s/fix-3".to_owned(), how));
+        assert_eq!(*second, ("lazaret/s/fix-2".to_owned(), LandedHow::Already));
+    }
+}
+
+#[test]
 fn git_23_no_configuration_of_the_users_runs_a_program() {
     let world = World::new(&[]);
     let (user, agent) = (world.user(), world.agent());
