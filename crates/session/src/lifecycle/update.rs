@@ -119,9 +119,10 @@ impl UpdateOptions {
     pub fn of(record: &Record) -> Self {
         Self {
             gate: record.gate,
-            agent_changes: match record.reset {
-                true => AgentChanges::Discard,
-                false => AgentChanges::Keep,
+            agent_changes: match (record.reset, record.commits.is_empty()) {
+                (true, _) => AgentChanges::Discard,
+                (false, true) => AgentChanges::Keep,
+                (false, false) => AgentChanges::KeepCommits,
             },
         }
     }

@@ -3,7 +3,9 @@
 //! Its state is what `HEAD`, `refs/`, `packed-refs` and `reftable/` say, in it and in the
 //! repositories of its submodules. Index, logs and
 //! loose objects follow from that, or do not count as the agent's work. So they neither keep the
-//! host's repository out, nor do they suffice to replace one in which the agent commits.
+//! host's repository out, nor do they suffice to replace one in which the agent commits. If
+//! commits wait in the copy, as after a reset that leaves them to a reflog, its repository stays
+//! whatever its state is.
 
 use lazaret_tree::{Entry, RelPath, Tree, is_git, is_git_state, is_git_state_path};
 
@@ -16,6 +18,8 @@ use crate::VolumeState;
 pub(super) enum CopyRepository {
     /// Work of its own, if it moved.
     Own,
+    /// Work of its own that waits, whether it moved or not.
+    Waiting,
     /// Nothing that the host's repository lacks, or nothing that is to be kept.
     Merged,
 }
@@ -31,14 +35,17 @@ pub(super) fn decide(sides: Sides<'_>, repository: CopyRepository, builder: &mut
         return;
     };
     let same = |one: &Tree, other: &Tree| one.below(git).eq(other.below(git));
-    if repository == CopyRepository::Own {
+    if repository != CopyRepository::Merged {
         if same(host, baseline) {
             return;
         }
         let copy = copy(volume);
         let moved = |tree: &Tree| !state(tree).eq(state(baseline));
         let agreed = same(host, &copy) && others(volume).next().is_none();
-        if !agreed && (moved(&copy) || others(volume).any(is_git_state_path)) {
+        let is_own = repository == CopyRepository::Waiting
+            || moved(&copy)
+            || others(volume).any(is_git_state_path);
+        if !agreed && is_own {
             if moved(host) {
                 builder.conflict(git, SyncConflictKind::BothChanged);
             }

@@ -39,6 +39,9 @@ use scope::SyncScope;
 pub enum AgentChanges {
     /// They stay, whatever the host did.
     Keep,
+    /// They stay, and so does the copy's repository, whatever its refs say: commits wait in it
+    /// that no ref may name.
+    KeepCommits,
     /// They were discarded: whatever takes part becomes as it is on the host. Caches stay,
     /// and so does what the host leaves out.
     Discard,
@@ -101,6 +104,7 @@ pub fn reconcile(
 ) -> SyncPlan {
     let repository = match agent_changes {
         AgentChanges::Keep => CopyRepository::Own,
+        AgentChanges::KeepCommits => CopyRepository::Waiting,
         AgentChanges::Discard => CopyRepository::Merged,
     };
     decide(baseline, host, volume, agent_changes, repository)
@@ -128,7 +132,9 @@ fn decide(
     };
     let mut builder = PlanBuilder::default();
     match agent_changes {
-        AgentChanges::Keep => keep::decide(sides, &scope, &mut builder),
+        AgentChanges::Keep | AgentChanges::KeepCommits => {
+            keep::decide(sides, &scope, &mut builder);
+        }
         AgentChanges::Discard => replace::decide(
             sides,
             &|path| scope.has(path) && !is_git(path),

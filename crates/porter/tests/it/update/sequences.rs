@@ -359,7 +359,7 @@ impl Play {
                 (AgentChanges::Discard, false) => {
                     assert_eq!(now, h, "{what}: {path} after a discard")
                 }
-                (AgentChanges::Keep, false) if is_agents && v != h => {
+                (AgentChanges::Keep | AgentChanges::KeepCommits, false) if is_agents && v != h => {
                     assert_eq!(now, v, "{what}: {path} was the agent's");
                     assert!(
                         h == b || delivered,
@@ -368,7 +368,7 @@ impl Play {
                 }
                 // An edit that takes back what a broken update had brought can't be told
                 // from one that never came, unless an update came in between.
-                (AgentChanges::Keep, false) => {
+                (AgentChanges::Keep | AgentChanges::KeepCommits, false) => {
                     let agents = now == v && (h == b || delivered);
                     assert!(now == h || agents, "{what}: {path} is stale");
                 }

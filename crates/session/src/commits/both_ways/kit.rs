@@ -10,9 +10,8 @@ use lazaret_protocol::{
 };
 use lazaret_tests::git_world::{call, git};
 use lazaret_transfer::{
-    AgentChanges, FileSelector, GitMode, Hashing, ObjectId, PendingSurvey, RepositoryPlan,
-    SelectionSpec, Tips, VolumeState, WorkspaceDir, new_refs, own_work, pack, pack_subset,
-    reconcile, walk,
+    AgentChanges, FileSelector, GitMode, Hashing, ObjectId, PendingSurvey, SelectionSpec, Tips,
+    VolumeState, WorkspaceDir, new_refs, own_work, pack, pack_subset, reconcile, walk,
 };
 use lazaret_tree::{Digest, Entry, Tree};
 
@@ -35,8 +34,8 @@ pub(super) struct World {
     cancel: Cancel,
     history: HistorySource,
     mode: GitMode,
-    /// Whether the last update replaced the repository of a copy whose refs had not moved.
-    pub(super) stood_still: bool,
+    /// How many commits, stashes and tags wait to be landed, as of the last look.
+    waiting: usize,
 }
 
 impl World {
@@ -69,7 +68,7 @@ impl World {
             },
             scratch,
             mode,
-            stood_still: false,
+            waiting: 0,
         };
         let mut stream = Vec::new();
         let workspace = world.workspace();
@@ -140,7 +139,8 @@ impl World {
         let own = own_work(baseline, volume, &tips, &texts);
         write_own_work(&self.dir, own.as_ref()).unwrap();
         let unlanded = new_refs(baseline, volume, &tips, &texts);
-        unlanded.listed.len()
+        self.waiting = unlanded.listed.len();
+        self.waiting
     }
 
     /// Lands every branch and tag of the copy.
@@ -162,6 +162,12 @@ impl World {
         add_tips(&self.dir, &landed, &mut DeferredSync::default()).unwrap();
     }
 
+    /// Notes that a commit was landed.
+    pub(super) fn note_landed(&self, landed: &str) {
+        let landed: Tips = ObjectId::from_hex(landed.as_bytes()).into_iter().collect();
+        add_tips(&self.dir, &landed, &mut DeferredSync::default()).unwrap();
+    }
+
     /// Notes that a commit was landed with a signature.
     pub(super) fn note_signed(&self, made: &str, signed: &str) {
         let id = |text: &str| ObjectId::from_hex(text.as_bytes()).unwrap();
@@ -173,7 +179,11 @@ impl World {
         let (workspace, selector) = (self.workspace(), self.selector());
         let walked = walk(&workspace, &selector, Hashing::parallel()).unwrap();
         let SyncState { baseline, volume } = &self.state;
-        let plan = reconcile(baseline, &walked, volume, AgentChanges::Keep);
+        let agent_changes = match self.waiting {
+            0 => AgentChanges::Keep,
+            _ => AgentChanges::KeepCommits,
+        };
+        let plan = reconcile(baseline, &walked, volume, agent_changes);
         let source = Source {
             dir: &workspace,
             selector: &selector,
@@ -229,8 +239,6 @@ impl World {
         if let Some(sent) = &settled.sent {
             put_sent(&self.dir, sent, &mut deferred).unwrap();
         }
-        self.stood_still = settled.plan.repository == RepositoryPlan::BecomesHosts
-            && settled.news == RepositoryNews::Nothing;
         settled.news
     }
 

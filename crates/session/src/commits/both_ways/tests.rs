@@ -163,6 +163,33 @@ fn git_28_a_copy_with_work_of_its_own_keeps_its_repository() {
 }
 
 #[test]
+fn git_28_commits_that_only_a_reflog_holds_keep_the_copys_repository_until_they_are_landed() {
+    let mut world = World::new(&[], GitMode::Full);
+    let (host, copy) = (world.host(), world.copy());
+    write(&copy, "lost", "1\n");
+    commit(&copy, "lost");
+    let lost = id(&copy, "HEAD");
+    git(&copy, &["reset", "-q", "--hard", "HEAD~1"]);
+    write(&host, "b", "1\n");
+    commit(&host, "theirs");
+    assert_eq!(world.collect(), 1, "the reflog's");
+    let before = world.reached();
+    let news = world.update();
+    assert!(has_main(&news), "{news:?}");
+    assert_eq!(world.lost(&before), Vec::<String>::new());
+    // Landed, it is the host's, and the copy follows.
+    let refspec = format!("{lost}:refs/heads/lazaret/s/lost");
+    git(&copy, &["push", "-q", host.to_str().unwrap(), &refspec]);
+    world.note_landed(&lost);
+    write(&host, "b", "2\n");
+    commit(&host, "more");
+    assert_eq!(world.collect(), 0);
+    world.update();
+    assert_eq!(id(&copy, "HEAD"), id(&host, "HEAD"));
+    assert_eq!(world.lost(&before), Vec::<String>::new());
+}
+
+#[test]
 fn git_28_a_change_after_the_collection_keeps_the_copys_repository() {
     let mut world = World::new(&[], GitMode::Full);
     both_commit(&world);
@@ -361,11 +388,7 @@ fn git_28_random_rounds_of_both_sides_lose_nothing() {
                 RepositoryNews::Nothing => {}
                 RepositoryNews::HeldBack(why) => panic!("seed {seed}, round {round}: {why}"),
             }
-            // What only a reflog or the index of a copy that stands still names goes.
-            let lost = match world.stood_still {
-                true => Vec::new(),
-                false => world.lost(&before),
-            };
+            let lost = world.lost(&before);
             assert!(lost.is_empty(), "seed {seed}, round {round}: {lost:?}");
             git(&world.copy(), &["fsck", "--strict"]);
         }
