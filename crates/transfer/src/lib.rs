@@ -75,7 +75,7 @@ pub use pack::{Overlay, PackError, Packed, Progress, pack, pack_and_record, pack
 pub use pending_update::PendingUpdate;
 pub use reconcile::{
     AgentChanges, HostRefs, PlannedRefs, RefsObstacle, RefsSides, RepositoryPlan, SyncConflict,
-    SyncConflictKind, SyncPlan, check_copy, follow, lost_objects, reconcile,
+    SyncConflictKind, SyncPlan, check_copy, follow, has_own_objects, lost_objects, reconcile,
 };
 pub use refs::{
     Count, IndexEntry, IndexKind, NewRef, NewRefKind, NewRefs, ObjectId, OwnWork, Texts, Tips,

@@ -20,7 +20,8 @@ use lazaret_protocol::{
 use lazaret_runtime::{ContainerName, EngineError, Process};
 use lazaret_transfer::{
     AgentChanges, Overlay, PackError, PendingSurvey, Progress, StatCache, StatCacheOutcome,
-    StatCacheWriter, SyncPlan, Tips, WalkError, Walked, pack_subset, reconcile, walk_cached,
+    StatCacheWriter, SyncPlan, Tips, WalkError, Walked, has_own_objects, pack_subset, reconcile,
+    walk_cached,
 };
 use lazaret_tree::{PathError, RelPathBuf, escape};
 
@@ -450,7 +451,7 @@ impl<'a> Update<'a> {
     fn reconcile(&self, state: &SyncState, walked: &Walked) -> Result<Settled, UpdateError> {
         let started = Instant::now();
         let SyncState { baseline, volume } = state;
-        let plan = reconcile(baseline, walked, volume, self.options.agent_changes);
+        let plan = reconcile(baseline, walked, volume, self.agent_changes(state));
         let both_ways = BothWays {
             dir: self.dir,
             source: self.source,
@@ -461,6 +462,17 @@ impl<'a> Update<'a> {
         let settled = both_ways.settle(plan, state, walked)?;
         self.cx.timings.note("reconcile", started.elapsed());
         Ok(settled)
+    }
+
+    /// What a command that goes on has committed is known when it has ended: until then
+    /// everything that its git made counts as commits that wait.
+    fn agent_changes(&self, SyncState { baseline, volume }: &SyncState) -> AgentChanges {
+        match (self.options.agent_changes, self.writers) {
+            (AgentChanges::Keep, Writers::Paused) if has_own_objects(baseline, volume) => {
+                AgentChanges::KeepCommits
+            }
+            (agent_changes, _) => agent_changes,
+        }
     }
 
     /// Sends what was ordered.

@@ -97,6 +97,17 @@ pub fn lost_objects(baseline: &Tree, volume: &VolumeState) -> bool {
     !has_own_pack && sent.any(|(path, _)| volume.get(path).is_none())
 }
 
+/// Whether git made objects in the copy: each that it did not get is a file that was not sent.
+pub fn has_own_objects(baseline: &Tree, volume: &VolumeState) -> bool {
+    let Ok(objects) = RelPath::new(".git/objects") else {
+        return true;
+    };
+    let mut files = volume
+        .below(objects)
+        .filter(|(_, entry)| **entry != Entry::Dir);
+    files.any(|(path, _)| baseline.get(path).is_none())
+}
+
 /// Returns the path of the ref of a branch; `None` if no path can be made of its name.
 fn ref_path(branch: &str) -> Option<RelPathBuf> {
     RelPath::new(REFS).ok()?.join(branch).ok()

@@ -30,7 +30,9 @@ use lazaret_tree::{Entry, RelPathBuf, Tree, is_git};
 
 use crate::{PendingUpdate, VolumeState, Walked};
 use git::CopyRepository;
-pub use host_refs::{HostRefs, PlannedRefs, RefsObstacle, RefsSides, check_copy, lost_objects};
+pub use host_refs::{
+    HostRefs, PlannedRefs, RefsObstacle, RefsSides, check_copy, has_own_objects, lost_objects,
+};
 use plan_builder::PlanBuilder;
 use scope::SyncScope;
 

@@ -11,7 +11,8 @@ use lazaret_protocol::{
 use lazaret_tests::git_world::{call, git};
 use lazaret_transfer::{
     AgentChanges, FileSelector, GitMode, Hashing, ObjectId, PendingSurvey, SelectionSpec, Tips,
-    VolumeState, WorkspaceDir, new_refs, own_work, pack, pack_subset, reconcile, walk,
+    VolumeState, WorkspaceDir, has_own_objects, new_refs, own_work, pack, pack_subset, reconcile,
+    walk,
 };
 use lazaret_tree::{Digest, Entry, Tree};
 
@@ -160,6 +161,11 @@ impl World {
             .filter_map(|id| ObjectId::from_hex(id.as_bytes()))
             .collect();
         add_tips(&self.dir, &landed, &mut DeferredSync::default()).unwrap();
+    }
+
+    /// Whether git made objects in the copy.
+    pub(super) fn has_own_objects(&self) -> bool {
+        has_own_objects(&self.state.baseline, &self.state.volume)
     }
 
     /// Notes that a commit was landed.

@@ -166,6 +166,7 @@ fn git_28_a_copy_with_work_of_its_own_keeps_its_repository() {
 fn git_28_commits_that_only_a_reflog_holds_keep_the_copys_repository_until_they_are_landed() {
     let mut world = World::new(&[], GitMode::Full);
     let (host, copy) = (world.host(), world.copy());
+    assert!(!world.has_own_objects());
     write(&copy, "lost", "1\n");
     commit(&copy, "lost");
     let lost = id(&copy, "HEAD");
@@ -173,6 +174,7 @@ fn git_28_commits_that_only_a_reflog_holds_keep_the_copys_repository_until_they_
     write(&host, "b", "1\n");
     commit(&host, "theirs");
     assert_eq!(world.collect(), 1, "the reflog's");
+    assert!(world.has_own_objects());
     let before = world.reached();
     let news = world.update();
     assert!(has_main(&news), "{news:?}");
