@@ -128,7 +128,7 @@ fn scrubbed(ctx: &Ctx, stdout: &str) -> Result<(), String> {
     expect(&format!("the key in base64: {encoded}"), || {
         encoded.starts_with("[secret VENDOR_KEY]")
     })?;
-    let log = ctx.state().join("sessions/net/log");
+    let log = ctx.state().join("sessions/net/runs/1/log.0");
     let log = std::fs::read_to_string(log).map_err(|error| error.to_string())?;
     expect("the log has the output", || log.contains("encoded"))?;
     expect("the log has no key", || {
