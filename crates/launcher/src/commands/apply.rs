@@ -18,7 +18,7 @@ use crate::decide::{AskContext, OnConflict, decide};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::report::Report;
-use crate::session_access::named::{Default, OneSession};
+use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::waiting;
 use crate::ui::{Answer, Choice, Question};
 use lazaret_session::store::Store;
@@ -69,7 +69,7 @@ const ALLOW: [Choice; 2] = [
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let id = args.session.find(Default::Waiting, &store, app)?;
+    let id = args.session.find(Unnamed::Waiting, &store, app)?;
     let paths = diff::parse_paths(&args.paths)?;
     let (allow, theirs) = (
         diff::parse_paths(&args.allow)?,

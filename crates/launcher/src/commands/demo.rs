@@ -116,7 +116,9 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
         let id = id
             .parse()
             .or_fail(FailureKind::Internal, "a session's name")?;
-        super::rm::remove(&store, super::rm::lock(&store, &id)?, app)?;
+        let session = super::rm::lock(&store, &id)?;
+        let detected = app.engine_of(session.record())?;
+        super::rm::remove(&store, session, &*detected.engine)?;
     }
     verdict?;
     ui.status("");

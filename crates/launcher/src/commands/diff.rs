@@ -10,7 +10,7 @@ use crate::decide::{allowlist, patch, summary};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::report::{Live, Report};
-use crate::session_access::named::{Default, OneSession};
+use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, Ui};
@@ -37,7 +37,7 @@ pub struct Args {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let id = args.session.find(Default::WaitingOrRunning, &store, app)?;
+    let id = args.session.find(Unnamed::WaitingOrRunning, &store, app)?;
     let paths = parse_paths(&args.paths)?;
     match Running::find(&store, &id)? {
         Some(running) => look(running, &store, &args, &paths, app),

@@ -48,11 +48,12 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         return Err(Failure::message(FailureKind::Refused, text)
             .hinted("Answer at a terminal, or say --yes."));
     }
+    // Without its engine nothing is discarded, and so nothing is captured.
+    let detected = app.engine_of(session.record())?;
     let captured = match args.no_capture {
         true => None,
         false => capture(&session, &store, app)?,
     };
-    let detected = app.engine_of(session.record())?;
     let cx = session_context(app, &store, detected);
     finish(
         &mut session,

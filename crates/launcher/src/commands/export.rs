@@ -14,7 +14,7 @@ use crate::decide::output_target::{self, OutputTarget};
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session_access::named::{Default, OneSession};
+use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::waiting;
 use crate::ui::OutputFormat;
 use lazaret_session::store::Store;
@@ -48,7 +48,7 @@ pub struct Args {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let id = args.session.find(Default::Waiting, &store, app)?;
+    let id = args.session.find(Unnamed::Waiting, &store, app)?;
     let paths = diff::parse_paths(&args.paths)?;
     let if_exists = match args.force {
         true => IfExists::Replace,

@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session_access::named::{Default, OneSession};
+use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::terminal::TextSanitizer;
 use crate::ui::{Output, OutputFormat};
 use lazaret_session::store::run_log::{Piece, RunLog, runs};
@@ -51,7 +51,7 @@ struct Report<'a> {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let id = args.session.find(Default::Newest, &store, app)?;
+    let id = args.session.find(Unnamed::Newest, &store, app)?;
     let dir = store.find(&id)?;
     let Some(mut log) = RunLog::open(&dir, args.run)? else {
         return Err(no_log(&args, &id, &runs(&dir)?));

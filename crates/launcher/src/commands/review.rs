@@ -9,7 +9,7 @@ use crate::decide::{AskContext, decide, review};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::report::Report;
-use crate::session_access::named::{Default, OneSession};
+use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::waiting;
 use lazaret_session::store::Store;
 
@@ -27,7 +27,7 @@ pub struct Args {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let id = args.session.find(Default::Waiting, &store, app)?;
+    let id = args.session.find(Unnamed::Waiting, &store, app)?;
     let (mut session, case) = waiting::open(&store, &id, app)?;
     let choices = Choices::all();
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lazaret_runtime::SessionId;
+use lazaret_runtime::{Engine, SessionId};
 use lazaret_transfer::HistoryState;
 
 use crate::app::App;
@@ -51,11 +51,13 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     }
     for (id, session) in sessions {
         let commits = with(&session.record().commits);
+        // Without its engine nothing is removed, and so nothing is captured.
+        let detected = app.engine_of(session.record())?;
         let captured = match args.no_capture {
             true => None,
             false => capture(&session, &store, app)?,
         };
-        remove(&store, session, app)?;
+        remove(&store, session, &*detected.engine)?;
         app.ui.status(&format!("removed {id}{commits}"));
         captured.iter().for_each(|capture| tell(capture, &app.ui));
     }
@@ -133,12 +135,15 @@ fn holds_work(record: &Record) -> bool {
 ///
 /// # Errors
 /// The engine's, or the disk's.
-pub(crate) fn remove(store: &Store, session: LockedSession, app: &App) -> Result<(), Failure> {
-    let detected = app.engine_of(session.record())?;
-    Inventory::of_store(&*detected.engine, store.id())?
+pub(crate) fn remove(
+    store: &Store,
+    session: LockedSession,
+    engine: &dyn Engine,
+) -> Result<(), Failure> {
+    Inventory::of_store(engine, store.id())?
         .of(&session.record().owner())
         .surveyed(session.record())
-        .remove(&*detected.engine)?;
+        .remove(engine)?;
     session.remove()?;
     Ok(())
 }

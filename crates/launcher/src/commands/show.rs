@@ -7,7 +7,7 @@ use super::undo;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, recover_hint};
-use crate::session_access::named::{Default, OneSession};
+use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::session_events::show_command;
 use crate::ui::{OutputFormat, count, elapsed};
 use lazaret_session::captures::captured_of;
@@ -34,7 +34,7 @@ struct Shown<'a> {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let id = args.session.find(Default::Newest, &store, app)?;
+    let id = args.session.find(Unnamed::Newest, &store, app)?;
     let dir = store.find(&id)?;
     let record = dir.record()?;
     let status = Status::of(&store, &dir, &record);

@@ -17,7 +17,7 @@ use crate::report::{Live, SyncConflictReport, SyncReport};
 use crate::resolve::copy_source::{CopyRequest, CopySource};
 use crate::resolve::git::{self, History};
 use crate::resolve::{scope, workspace};
-use crate::session_access::named::{Default, OneSession};
+use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::running::{Running, live};
 use crate::session_access::{reopen, session_context, waiting};
 use crate::ui::session_events::{describe, report_update};
@@ -85,7 +85,7 @@ struct Planned<'a> {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let id = &args.session.find(Default::KeptOrRunning, &store, app)?;
+    let id = &args.session.find(Unnamed::KeptOrRunning, &store, app)?;
     let record = store.find(id)?.record()?;
     let workspace = workspace::open(&record.workspace, &app.env)?;
     fits(&record, &workspace)?;

@@ -11,7 +11,7 @@ use crate::decide::summary::counts;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, recover_hint};
 use crate::resolve::workspace;
-use crate::session_access::named::{Default, OneSession};
+use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::OutputFormat;
 use lazaret_session::settle::workspace_lock::lock_whole_workspace;
 use lazaret_session::store::Store;
@@ -35,7 +35,7 @@ pub struct Args {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let id = args.session.find(Default::Newest, &store, app)?;
+    let id = args.session.find(Unnamed::Newest, &store, app)?;
     if args.list {
         return list(&applies(&store.find(&id)?)?, app);
     }

@@ -19,7 +19,7 @@ use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::units::Span;
-use crate::session_access::named::{Default, OneSession};
+use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, TextTone, Ui, elapsed};
@@ -75,7 +75,7 @@ struct Rejection {
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let id = args.session.find(Default::Running, &store, app)?;
+    let id = args.session.find(Unnamed::Running, &store, app)?;
     let Some(running) = Running::find(&store, &id)? else {
         return Err(not_running(&store, &id)?);
     };

@@ -1,7 +1,5 @@
 //! Signs the commits of the tips that are landed.
 
-use std::ffi::OsString;
-
 use lazaret_commits::sign::{SignError, Signer, SigningSettings};
 
 use super::land_report::LeftReport;
@@ -10,6 +8,7 @@ use super::pick::Picked;
 use crate::app::App;
 use crate::decide::case::workspace_of;
 use crate::failure::Failure;
+use crate::pull_request::user_programs::UserPrograms;
 use lazaret_gate::tip_report::RefusalReport;
 use lazaret_session::commits::signed::{read_signed, write_signed};
 use lazaret_session::store::LockedSession;
@@ -31,12 +30,11 @@ pub(crate) fn sign<'a>(
     let (dir, quarantine) = (session.dir(), &fetched.quarantine);
     let is_cancelled = || app.cancel.check().is_err();
     let workspace = workspace_of(session.record())?;
-    let variables = app.env.variables.iter();
-    let variables = variables.map(|(name, value)| (OsString::from(name), value.clone()));
+    let programs = UserPrograms::of(&app.env, &workspace, &app.cancel);
     let settings = SigningSettings::read(
         quarantine.git(),
         workspace.path(),
-        variables.collect(),
+        programs.environment().to_vec(),
         &is_cancelled,
     )?;
     let mut before = read_signed(dir);

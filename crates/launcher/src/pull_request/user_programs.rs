@@ -126,6 +126,12 @@ impl<'a> UserPrograms<'a> {
         }
     }
 
+    /// Returns what a program of the user's gets: the user's variables, with a `PATH` that leads
+    /// into no workspace.
+    pub(crate) fn environment(&self) -> &[(OsString, OsString)] {
+        &self.environment
+    }
+
     pub(crate) fn workspace(&self) -> &Path {
         self.workspace
     }

@@ -19,7 +19,7 @@ pub struct OneSession {
 
 /// Which session of the current directory is meant if none is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Default {
+pub(crate) enum Unnamed {
     /// The newest one.
     Newest,
     /// The only one that waits for a decision.
@@ -41,7 +41,7 @@ impl OneSession {
     /// When there is none, or more than one is meant.
     pub(crate) fn find(
         &self,
-        default: Default,
+        default: Unnamed,
         store: &Store,
         app: &App,
     ) -> Result<SessionId, Failure> {
@@ -76,7 +76,7 @@ pub(crate) fn named(store: &Store, name: &SessionId) -> Result<SessionId, Failur
 }
 
 /// Finds the session of the current directory, or of the one around it that is nearest.
-fn of_directory(default: Default, store: &Store, app: &App) -> Result<SessionId, Failure> {
+fn of_directory(default: Unnamed, store: &Store, app: &App) -> Result<SessionId, Failure> {
     let here = fs::canonicalize(&app.env.cwd).unwrap_or_else(|_| app.env.cwd.clone());
     let records = store.list()?;
     let records = records.into_iter().filter_map(|dir| dir.record().ok());
@@ -95,7 +95,7 @@ fn of_directory(default: Default, store: &Store, app: &App) -> Result<SessionId,
         return Err(Failure::message(FailureKind::Refused, text)
             .hinted("Name one: `lazaret ls` lists the sessions."));
     };
-    if default != Default::Newest && !around.is_empty() {
+    if default != Unnamed::Newest && !around.is_empty() {
         let text = format!(
             "more than one session of this directory {}",
             default.words()
@@ -113,7 +113,7 @@ fn several<'a>(text: &str, all: impl Iterator<Item = &'a SessionId>) -> Failure 
         .hinted(format!("Name one of them: {}.", names.join(", ")))
 }
 
-impl Default {
+impl Unnamed {
     fn is_meant(self, record: &Record) -> bool {
         let (waits, runs) = (
             record.phase == Phase::Collected,

@@ -7,7 +7,7 @@ use crate::commits::text::listing;
 use crate::commits::tips::Lost;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::session_access::named::{Default, OneSession};
+use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::OutputFormat;
 use lazaret_session::store::Store;
 
@@ -23,7 +23,7 @@ pub(super) struct ListArgs {
 
 pub(super) fn run(args: ListArgs, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let session = args.session.find(Default::WithCommits, &store, app)?;
+    let session = args.session.find(Unnamed::WithCommits, &store, app)?;
     let request = OpenRequest {
         lost: match args.lost {
             true => Lost::Take,
