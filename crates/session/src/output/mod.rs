@@ -1,4 +1,5 @@
 //! The command's output, and the keys that go in.
 
 pub mod relay;
+pub mod screen;
 pub mod terminal;

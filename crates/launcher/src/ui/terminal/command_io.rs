@@ -8,15 +8,9 @@ use rustix::termios::OptionalActions;
 
 use super::raw_mode::RawMode;
 use super::sanitize::TextSanitizer;
-use super::screen_filter::ScreenSanitizer;
 use crate::ui::{Output, Ui};
 use lazaret_session::lifecycle::follow::CommandIo;
-
-/// What a program may have left behind: modes of the keyboard (kitty, xterm), mouse, focus,
-/// paste, scrolling, the other screen, characters, colours, a cursor that is not shown. The
-/// margins and the screen take the cursor along, so its place is saved before.
-const RESET: &[u8] = b"\x1b[<99u\x1b[>4;0m\x1b[?1000;1002;1003;1004;1006;2004l\x1b[?1l\x1b>\
-    \x1b[?2026l\x1b7\x1b[r\x1b8\x1b7\x1b[?1049l\x1b[?7h\x1b(B\x0f\x1b[0 q\x1b[0m\x1b[?25h";
+use lazaret_session::output::screen::ScreenSanitizer;
 
 /// Whether what is written ends on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +44,7 @@ impl CommandIo for TerminalIo<'_> {
     }
 
     fn take_terminal(&self) -> io::Result<Box<dyn Any>> {
-        let mut terminal = RawMode::prepare(self.ui, Output::Stdout, RESET.to_vec())?;
+        let mut terminal = RawMode::prepare(self.ui, Output::Stdout)?;
         terminal.enter(OptionalActions::Drain)?;
         Ok(Box::new(terminal))
     }

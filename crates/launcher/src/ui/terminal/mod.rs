@@ -4,7 +4,6 @@ mod command_io;
 mod raw_mode;
 pub mod review_console;
 mod sanitize;
-mod screen_filter;
 
 pub use command_io::{Destination, TerminalIo};
 pub use raw_mode::RawMode;

@@ -11,13 +11,13 @@ use rustix::termios::{OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcs
 
 use crate::panic::Hook;
 use crate::ui::{Output, Ui, UiWriter};
+use lazaret_session::output::screen::LEAVE;
 
 /// The terminal on stdin, and the stream that leads to the same one.
 #[derive(Debug)]
 #[must_use = "the terminal is given back when it is dropped"]
 pub struct RawMode {
     writer: UiWriter,
-    reset: Vec<u8>,
     cooked: Termios,
     /// Whether the terminal is in raw mode now. Giving it back twice would put the cursor where
     /// it was before the first time, on top of the message of a panic.
@@ -26,28 +26,27 @@ pub struct RawMode {
 }
 
 impl RawMode {
-    /// Prepares to take the terminal. `reset` is written to it when it is given back.
+    /// Prepares to take the terminal. [`LEAVE`] is written to `output` when it is given back.
     ///
     /// # Errors
     /// When stdin is no terminal.
-    pub fn prepare(ui: &Ui, output: Output, reset: Vec<u8>) -> io::Result<Self> {
+    pub fn prepare(ui: &Ui, output: Output) -> io::Result<Self> {
         let cooked = tcgetattr(io::stdin())?;
         let is_raw = Arc::new(AtomicBool::new(false));
         let hook = {
-            let (is_raw, cooked, reset) = (Arc::clone(&is_raw), cooked.clone(), reset.clone());
+            let (is_raw, cooked) = (Arc::clone(&is_raw), cooked.clone());
             Hook::install(move || {
                 // Not through the `Ui`: the panic may have come while it was locked.
                 if is_raw.swap(false, Ordering::SeqCst) {
                     match output {
-                        Output::Stdout => give_back(&mut io::stdout(), &reset, &cooked),
-                        Output::Stderr => give_back(&mut io::stderr(), &reset, &cooked),
+                        Output::Stdout => give_back(&mut io::stdout(), &cooked),
+                        Output::Stderr => give_back(&mut io::stderr(), &cooked),
                     }
                 }
             })
         };
         Ok(Self {
             writer: ui.writer(output),
-            reset,
             cooked,
             is_raw,
             _hook: hook,
@@ -75,7 +74,7 @@ impl RawMode {
     /// Gives the terminal back, if it was taken.
     pub fn leave(&mut self) {
         if self.is_raw.swap(false, Ordering::SeqCst) {
-            give_back(&mut self.writer, &self.reset, &self.cooked);
+            give_back(&mut self.writer, &self.cooked);
         }
     }
 }
@@ -87,8 +86,8 @@ impl Drop for RawMode {
 }
 
 /// Gives the terminal back. One that is gone can't be given back, and needs not be.
-fn give_back(writer: &mut dyn Write, reset: &[u8], cooked: &Termios) {
-    drop(writer.write_all(reset).and_then(|()| writer.flush()));
+fn give_back(writer: &mut dyn Write, cooked: &Termios) {
+    drop(writer.write_all(LEAVE).and_then(|()| writer.flush()));
     // What was typed for the command or the review is not for the shell.
     let _gone = tcsetattr(io::stdin(), OptionalActions::Flush, cooked);
 }

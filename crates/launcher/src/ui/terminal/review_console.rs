@@ -12,11 +12,11 @@ use lazaret_review::model::Review;
 use lazaret_review::run::{Console, Input};
 use lazaret_review::view::{Palette, draw};
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::cursor::{Hide, Show};
-use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
-use ratatui::crossterm::style::{ResetColor, force_color_output};
-use ratatui::crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
-use ratatui::crossterm::{execute, queue};
+use ratatui::crossterm::cursor::Hide;
+use ratatui::crossterm::event::EnableBracketedPaste;
+use ratatui::crossterm::execute;
+use ratatui::crossterm::style::force_color_output;
+use ratatui::crossterm::terminal::{Clear, ClearType, EnterAlternateScreen};
 use ratatui::layout::{Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::termios::{OptionalActions, QueueSelector, tcflush, tcgetattr, tcgetwinsize};
@@ -50,15 +50,7 @@ impl ReviewConsole {
     pub fn open(ui: &Ui, palette: Palette, cancel: Cancel) -> io::Result<Self> {
         // NO_COLOR was looked at where the palette was chosen; a flag may have overruled it.
         force_color_output(true);
-        let mut reset = Vec::new();
-        queue!(
-            reset,
-            DisableBracketedPaste,
-            ResetColor,
-            LeaveAlternateScreen,
-            Show
-        )?;
-        let raw_mode = RawMode::prepare(ui, Output::Stderr, reset)?;
+        let raw_mode = RawMode::prepare(ui, Output::Stderr)?;
         let writer = ui.writer(Output::Stderr);
         let terminal = fresh(&writer, area())?;
         let mut screen = Self {

@@ -13,7 +13,7 @@ const LONGEST: usize = 96;
 
 /// Filters a stream, however it is cut.
 #[derive(Debug, Default)]
-pub(crate) struct ScreenSanitizer {
+pub struct ScreenSanitizer {
     state: State,
     /// The sequence so far, from its ESC.
     sequence: Vec<u8>,
@@ -37,7 +37,7 @@ enum State {
 
 impl ScreenSanitizer {
     /// Returns what of a chunk may go to a terminal.
-    pub(crate) fn pass(&mut self, chunk: &[u8]) -> Vec<u8> {
+    pub fn pass(&mut self, chunk: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(chunk.len());
         for &byte in chunk {
             self.take(byte, &mut out);
