@@ -5,6 +5,7 @@
 //! [`exit_code::ExitCode`] or a [`failure::Failure`], and speaks through [`ui::Ui`] only.
 
 pub mod app;
+pub mod attach;
 mod captures;
 pub mod cli;
 mod commands;

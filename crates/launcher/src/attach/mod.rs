@@ -1,0 +1,4 @@
+//! A client of a live session's terminal.
+
+pub mod keys;
+mod terminal_input;
