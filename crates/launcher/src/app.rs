@@ -1,5 +1,7 @@
 //! `App`: what every verb gets.
 
+use std::ffi::OsString;
+
 use lazaret_runtime::{DecidedBy, Detected, EngineChoice, EngineInfo, EngineRequest, InfoCache};
 use lazaret_tree::escape;
 
@@ -137,6 +139,8 @@ fn by_name<T: clap::ValueEnum>(text: Option<&str>) -> Option<T> {
 /// What every verb gets.
 #[derive(Debug)]
 pub struct App {
+    /// What the process was called with, its own name first.
+    pub arguments: Vec<OsString>,
     /// The surroundings.
     pub env: Environment,
     /// Says and asks.

@@ -26,7 +26,7 @@ use crate::ui::{
 )]
 #[command(
     after_help = "Exit codes: 0 settled, 1 refused, 2 usage, 120 changes kept for review, \
-    121 changes rejected, 124 timeout, 125 lazaret or the engine failed, 126 command not \
+    121 changes rejected, 122 no command runs, 123 another client drives, 124 timeout, 125 lazaret or the engine failed, 126 command not \
     executable, 127 command not found, 130 interrupted; else the command's own."
 )]
 pub struct Cli {

@@ -24,6 +24,10 @@ impl ExitCode {
     pub const KEPT: Self = Self(120);
     /// The batch of changes was rejected.
     pub const REJECTED: Self = Self(121);
+    /// The session is in a state in which the verb can't be done: no command of it runs.
+    pub const WRONG_STATE: Self = Self(122);
+    /// Another client drives the session.
+    pub const DRIVEN: Self = Self(123);
     /// The command ran into its time limit (the code of coreutils' `timeout`).
     pub const TIMEOUT: Self = Self(124);
     /// lazaret or the engine failed (as `docker run` and `podman run`); profile and
@@ -84,7 +88,7 @@ impl fmt::Display for ExitCode {
 }
 
 /// Every code and what it means, in words for the manual.
-pub(crate) const ALL: [(ExitCode, &str); 10] = [
+pub(crate) const ALL: [(ExitCode, &str); 12] = [
     (
         ExitCode::SUCCESS,
         "done; of `run`: the command succeeded and the gate is settled (applied, nothing to apply, or discarded by you)",
@@ -99,6 +103,11 @@ pub(crate) const ALL: [(ExitCode, &str); 10] = [
         "changes are kept in the session and wait for review, or commits made inside wait in its copy",
     ),
     (ExitCode::REJECTED, "the changes were rejected"),
+    (
+        ExitCode::WRONG_STATE,
+        "no command of the session runs, so it can't be reached",
+    ),
+    (ExitCode::DRIVEN, "another client drives the session"),
     (ExitCode::TIMEOUT, "the command ran into its time limit"),
     (
         ExitCode::FAILED,

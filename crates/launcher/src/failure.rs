@@ -25,6 +25,10 @@ pub enum FailureKind {
     Usage,
     /// What was asked for can't be done as things stand: no such session, a conflict.
     Refused,
+    /// The session is in a state in which it can't be done.
+    WrongState,
+    /// Another client drives the session.
+    Driven,
     /// A profile or a `lazaret.toml` is wrong.
     Profile,
     /// The workspace can't be used.
@@ -55,6 +59,8 @@ impl FailureKind {
         match self {
             Self::Usage => ExitCode::USAGE,
             Self::Refused => ExitCode::REFUSED,
+            Self::WrongState => ExitCode::WRONG_STATE,
+            Self::Driven => ExitCode::DRIVEN,
             Self::NotExecutable => ExitCode::NOT_EXECUTABLE,
             Self::NotFound => ExitCode::NOT_FOUND,
             Self::Interrupted => ExitCode::INTERRUPTED,
@@ -74,6 +80,8 @@ impl FailureKind {
         match self {
             Self::Usage => "usage",
             Self::Refused => "refused",
+            Self::WrongState => "wrong-state",
+            Self::Driven => "driven",
             Self::Profile => "profile",
             Self::Workspace => "workspace",
             Self::Engine => "engine",

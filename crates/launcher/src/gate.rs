@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::captures::before_discard;
 use crate::commits::session_commits::SessionCommits;
 use crate::decide::case::open_case;
-use crate::decide::settle::{finish, settle};
+use crate::decide::settle::{finish, tell};
 use crate::decide::{AskContext, allowlist, decide};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ use lazaret_session::context::SessionContext;
 use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::lifecycle::collect::Collected;
 use lazaret_session::pool::{NextContainerBuilder, drop_after_discard};
-use lazaret_session::settle::{SettleContext, VolumeDisposal};
+use lazaret_session::settle::{SettleContext, VolumeDisposal, settle};
 use lazaret_session::store::record::Outcome;
 use lazaret_session::store::{LockedSession, Store};
 
@@ -32,6 +32,17 @@ pub struct RunEnd {
     pub report: Report,
     /// What the process ends with.
     pub exit_code: ExitCode,
+    /// Who was left to ask.
+    pub open: Option<Asked>,
+}
+
+/// Who asks the user what becomes of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// This process.
+    Here,
+    /// Another one, once this one has ended: what it is asked for is left without a word.
+    Elsewhere,
 }
 
 /// What a session goes through the gate by.
@@ -39,6 +50,8 @@ pub struct RunEnd {
 pub struct GateOptions<'a> {
     /// What to do with the changes.
     pub apply: ApplyMode,
+    /// Who asks the user.
+    pub asked: Asked,
     /// What the user allows for good.
     pub allowlist: &'a Allowlist,
     /// The surroundings, and who says and asks.
@@ -106,6 +119,7 @@ pub fn gate(
             return Ok(RunEnd {
                 exit_code: ExitCode::of_run(session.record(), Outcome::Rejected),
                 report,
+                open: None,
             });
         }
     };
@@ -138,15 +152,19 @@ pub fn gate(
         cancel: cx.cancel,
     };
     before_discard(&decision, &session, store, options.app)?;
-    let settled = cx.phase("apply", |_| {
-        settle(&mut session, &case, &decision, context, &options.app.ui)
-    })?;
+    let settled = cx.phase("apply", |_| settle(&mut session, &case, &decision, context))?;
+    let is_left = mode == ApplyMode::Ask && options.asked == Asked::Elsewhere;
+    if !is_left || settled.outcome != Outcome::Kept {
+        tell(&settled, &decision, session.record(), &options.app.ui);
+    }
     allowlist::remember(options.allowlist.clone(), wanted, &options.app.ui);
     report.settled(&settled);
     report.phases = cx.timings.table();
+    let is_open = mode == ApplyMode::Ask && settled.outcome == Outcome::Kept;
     Ok(RunEnd {
         exit_code: ExitCode::of_run(session.record(), settled.outcome),
         report,
+        open: is_open.then_some(options.asked),
     })
 }
 

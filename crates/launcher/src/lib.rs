@@ -17,6 +17,7 @@ pub mod exit_code;
 pub mod failure;
 pub mod gate;
 mod image;
+mod keeper;
 mod markdown;
 pub mod own_dirs;
 pub mod panic;
@@ -56,7 +57,8 @@ pub fn main(
     };
     let options = Options::new(&cli.global, &env);
     let ui = Ui::new(streams, options.ui, &env);
-    let code = run(cli, env, &ui, options, cancel).unwrap_or_else(|failure| {
+    let called = Called { cli, arguments };
+    let code = run(called, env, &ui, options, cancel).unwrap_or_else(|failure| {
         ui.failure(&failure);
         failure.exit_code()
     });
@@ -76,8 +78,14 @@ pub fn main(
     }
 }
 
-fn run(
+/// What the process was called with.
+struct Called {
     cli: Cli,
+    arguments: Vec<OsString>,
+}
+
+fn run(
+    Called { cli, arguments }: Called,
     env: Environment,
     ui: &Ui,
     options: Options,
@@ -85,6 +93,7 @@ fn run(
 ) -> Result<ExitCode, Failure> {
     signals::install(&cancel).or_fail(FailureKind::Internal, "Ctrl-C can't be caught")?;
     let app = App {
+        arguments,
         env,
         ui: ui.clone(),
         events: SessionEvents::new(ui.clone()),

@@ -13,6 +13,7 @@
 //! | [`porter`] | exchanges with `porter VERB` inside |
 //! | [`commits`] | commits that were made inside, on their way out |
 //! | [`captures`] | what waited in a session that was discarded or removed |
+//! | [`keeper`] | a live session as a process of its own, and its clients |
 //! | [`network`] | the gateway beside the command, and the ports that lead inside |
 //! | [`output`], [`live`], [`pool`], [`credentials`] | beside the steps |
 
@@ -23,6 +24,7 @@ pub mod context;
 pub mod credentials;
 pub mod engine;
 pub mod event;
+pub mod keeper;
 pub mod lifecycle;
 pub mod live;
 pub mod network;

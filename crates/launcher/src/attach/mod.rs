@@ -1,4 +1,291 @@
-//! A client of a live session's terminal.
+//! A client that is attached to a session's command.
 
+pub(crate) mod beside;
 pub mod keys;
+mod terminal;
 mod terminal_input;
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ScopedJoinHandle};
+
+use lazaret_session::keeper::connection::{Connection, KeeperError};
+use lazaret_session::keeper::frame::{Channel, Frame, Kind};
+use lazaret_session::keeper::journal::{Happening, SessionEvent};
+use lazaret_session::keeper::message::{Accepted, Attach, AttachMode, Exit, Request, Size};
+use lazaret_session::output::terminal::size;
+use lazaret_session::store::SessionDir;
+use rustix::termios::tcgetattr;
+
+use crate::app::App;
+use crate::attach::terminal::{Driven, Terminal, TypingEnd};
+use crate::environment::StreamKind;
+use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::ui::terminal::{Destination, filtered};
+use crate::ui::{Output, OutputFormat, UiWriter};
+
+/// How it ended.
+#[derive(Debug)]
+pub(crate) enum AttachEnd {
+    /// The user left, and the session goes on.
+    Detached,
+    /// The command has ended with this code, and the session stays.
+    Idle(i32),
+    /// The session has ended.
+    Ended(Exit),
+    /// The keeper is gone.
+    Lost,
+}
+
+/// Why a client can't be attached, besides the keeper's reasons.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AttachError {
+    /// No process keeps the session.
+    #[error("no command of the session runs")]
+    NoKeeper,
+    /// See [`KeeperError`].
+    #[error(transparent)]
+    Keeper(#[from] KeeperError),
+}
+
+/// What SIGINT and SIGTERM do to a client; SIGHUP, with which its terminal goes, always has it leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnSignal {
+    /// It leaves.
+    Leave,
+    /// It has the session stopped, and follows it to its end; again, and it is killed.
+    Stop,
+}
+
+/// Attaches the user's streams to a session, until the user leaves or it ends.
+///
+/// # Errors
+/// The session has no keeper, or that refuses.
+pub(crate) fn attach(
+    dir: &SessionDir,
+    mode: AttachMode,
+    on_signal: OnSignal,
+    app: &App,
+) -> Result<Result<AttachEnd, AttachError>, Failure> {
+    let streams = app.env.streams;
+    let has_terminal = [streams.stdin, streams.stdout] == [StreamKind::Terminal; 2]
+        && app.ui.format() == OutputFormat::Text;
+    let request = Request::Attach(Attach {
+        mode: match (mode, has_terminal) {
+            (AttachMode::Watch, false) => AttachMode::Follow,
+            (mode, _) => mode,
+        },
+        size: has_terminal.then(|| Size::from(size())),
+    });
+    let (connection, accepted) = match Connection::ask(dir, &request) {
+        Ok(Some(attached)) => attached,
+        Ok(None) => return Ok(Err(AttachError::NoKeeper)),
+        Err(error) => return Ok(Err(error.into())),
+    };
+    let attached = Attached {
+        connection: &connection,
+        accepted: &accepted,
+        app,
+    };
+    let leaving = connection.clone();
+    let _guard = app.cancel.guard(move |_| {
+        let is_gone = has_terminal && tcgetattr(io::stdin()).is_err();
+        match on_signal {
+            OnSignal::Stop if !is_gone => {
+                // A keeper that is gone has ended the session.
+                drop(leaving.send(&Frame::new(Kind::Signal, Vec::new())));
+            }
+            OnSignal::Stop | OnSignal::Leave => leaving.close(),
+        }
+    });
+    let end = match has_terminal && accepted.terminal {
+        true => attached.on_terminal()?,
+        false => attached.on_streams(),
+    };
+    let was_left = connection.is_closed() && app.cancel.level().is_some();
+    // It was for the session.
+    app.cancel.acknowledge();
+    Ok(Ok(match end {
+        AttachEnd::Lost if was_left => AttachEnd::Detached,
+        end => end,
+    }))
+}
+
+struct Attached<'a> {
+    connection: &'a Connection,
+    accepted: &'a Accepted,
+    app: &'a App,
+}
+
+impl Attached<'_> {
+    /// Shows a command that draws on a terminal on the user's. What lazaret itself says waits until
+    /// the command has ended.
+    fn on_terminal(&self) -> Result<AttachEnd, Failure> {
+        let ui = &self.app.ui;
+        let terminal =
+            Terminal::take(ui).or_fail(FailureKind::Usage, "the terminal can't be used")?;
+        let driven = Driven {
+            connection: self.connection,
+            drives: self.accepted.driver.into(),
+            over: AtomicBool::new(false),
+        };
+        let end = thread::scope(|scope| {
+            self.read(&mut OnTerminal {
+                screen: ui.writer(Output::Stdout),
+                stderr: ui.writer(Output::Stderr),
+                held: Vec::new(),
+                taken: Some(Taken {
+                    terminal,
+                    typing: scope.spawn(|| driven.type_in()),
+                    over: &driven.over,
+                }),
+                left: Left::No,
+            })
+        });
+        Ok(end)
+    }
+
+    /// Shows what a command prints on the user's streams.
+    fn on_streams(&self) -> AttachEnd {
+        let kind = |kind| match kind {
+            StreamKind::Terminal => Destination::Terminal,
+            StreamKind::Other => Destination::Other,
+        };
+        let (ui, streams) = (&self.app.ui, self.app.env.streams);
+        self.read(&mut OnStreams {
+            stdout: filtered(ui.writer(Output::Stdout), kind(streams.stdout)),
+            stderr: filtered(ui.writer(Output::Stderr), kind(streams.stderr)),
+            messages: ui.writer(Output::Stderr),
+        })
+    }
+
+    /// Shows frames to the end.
+    fn read(&self, shown: &mut dyn Shown) -> AttachEnd {
+        let end = self.frames(shown);
+        match shown.finish() {
+            Left::Yes => AttachEnd::Detached,
+            Left::No => end,
+        }
+    }
+
+    fn frames(&self, shown: &mut dyn Shown) -> AttachEnd {
+        while let Ok(Some(frame)) = self.connection.read() {
+            match frame.kind {
+                Kind::Data => shown.output(&frame),
+                Kind::Message => shown.message(&frame.payload),
+                Kind::Event => {
+                    let Ok(SessionEvent { what, .. }) = frame.parse() else {
+                        continue;
+                    };
+                    match what {
+                        Happening::RunEnded {
+                            exit_code,
+                            stays: true,
+                            ..
+                        } => return AttachEnd::Idle(exit_code),
+                        Happening::RunEnded { .. } => drop(shown.finish()),
+                        _ => {}
+                    }
+                }
+                Kind::Exit => {
+                    return match frame.parse() {
+                        Ok(exit) => AttachEnd::Ended(exit),
+                        Err(_) => AttachEnd::Lost,
+                    };
+                }
+                _ => {}
+            }
+        }
+        AttachEnd::Lost
+    }
+}
+
+/// Whether the user left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Yes,
+    No,
+}
+
+/// Where a session is shown. A reader that went away ends nothing (FLT-18).
+trait Shown {
+    /// What the command printed.
+    fn output(&mut self, frame: &Frame);
+    /// What lazaret itself says.
+    fn message(&mut self, text: &[u8]);
+    /// The command prints nothing more, or the user left.
+    fn finish(&mut self) -> Left {
+        Left::No
+    }
+}
+
+/// The user's terminal, which the command draws on.
+struct OnTerminal<'a> {
+    screen: UiWriter,
+    stderr: UiWriter,
+    held: Vec<u8>,
+    /// `None` once it was given back.
+    taken: Option<Taken<'a>>,
+    left: Left,
+}
+
+/// The terminal in raw mode, and the thread that reads it.
+struct Taken<'a> {
+    terminal: Terminal,
+    typing: ScopedJoinHandle<'a, TypingEnd>,
+    over: &'a AtomicBool,
+}
+
+impl Shown for OnTerminal<'_> {
+    fn output(&mut self, frame: &Frame) {
+        if self.taken.is_some() {
+            drop(self.screen.write_all(&frame.payload));
+        }
+    }
+
+    fn message(&mut self, text: &[u8]) {
+        match self.taken {
+            Some(_) => self.held.extend(text),
+            None => drop(self.stderr.write_all(text)),
+        }
+    }
+
+    fn finish(&mut self) -> Left {
+        if let Some(Taken {
+            terminal,
+            typing,
+            over,
+        }) = self.taken.take()
+        {
+            // Before the terminal is given back: then a read would wait for a whole line.
+            over.store(true, Ordering::SeqCst);
+            if matches!(typing.join(), Ok(TypingEnd::Detached)) {
+                self.left = Left::Yes;
+            }
+            drop(terminal);
+            drop(self.stderr.write_all(&std::mem::take(&mut self.held)));
+        }
+        self.left
+    }
+}
+
+/// The user's streams.
+struct OnStreams {
+    stdout: Box<dyn Write + Send>,
+    stderr: Box<dyn Write + Send>,
+    messages: UiWriter,
+}
+
+impl Shown for OnStreams {
+    fn output(&mut self, frame: &Frame) {
+        let to = match frame.channel {
+            Channel::Stderr => &mut self.stderr,
+            Channel::Stdin | Channel::Stdout | Channel::Screen => &mut self.stdout,
+        };
+        drop(to.write_all(&frame.payload).and_then(|()| to.flush()));
+    }
+
+    fn message(&mut self, text: &[u8]) {
+        drop(self.messages.write_all(text));
+    }
+}

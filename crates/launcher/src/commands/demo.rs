@@ -9,12 +9,12 @@ use crate::app::App;
 use crate::demo::{GOOD, HOSTILE, materialise};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::gate::RunEnd;
+use crate::gate::{Asked, RunEnd};
 use crate::profile::{ApplyMode, Profile};
 use crate::report::Report;
 use crate::resolve::copy_source::CopySource;
-use crate::resolve::run_spec::RunRequest;
 use crate::resolve::run_spec::gate_limits;
+use crate::resolve::run_spec::{Connected, RunRequest};
 use crate::resolve::scope;
 use crate::ui::{OutputFormat, TextTone};
 use lazaret_session::lifecycle::file_limit::FileLimit;
@@ -92,7 +92,8 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
             id: None,
             command: ["sh", "-c", act.script].map(str::to_owned).to_vec(),
             apply: act.apply,
-            timeout: profile.limits.timeout,
+            asked: Asked::Here,
+            timeout: Some(profile.limits.timeout),
             env: profile.env.clone(),
             ports: Vec::new(),
             volume: KeepVolume::UntilSettled,
@@ -102,7 +103,7 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
             terminal: TerminalMode::None,
             profile: profile.clone(),
         };
-        ends.push(job.run(&project.workspace, &project.selector, app)?);
+        ends.push(job.run(&project.workspace, &project.selector, Connected::User, app)?);
     }
     let verdict = verdict(&ends);
     let kept: Vec<_> = ends.iter().map(|end| end.report.session.clone()).collect();

@@ -2,6 +2,7 @@
 
 pub(crate) mod allowed;
 pub(crate) mod apply;
+pub(crate) mod attach;
 pub(crate) mod check;
 pub(crate) mod commits;
 pub(crate) mod completions;
@@ -10,8 +11,12 @@ pub(crate) mod diff;
 pub(crate) mod discard;
 pub(crate) mod doctor;
 pub(crate) mod dry_run;
+pub(crate) mod events;
+pub(crate) mod exec;
 pub(crate) mod export;
 pub(crate) mod image;
+mod kept_run;
+pub(crate) mod limits;
 pub(crate) mod logs;
 pub(crate) mod ls;
 pub(crate) mod man;
@@ -25,9 +30,13 @@ pub(crate) mod review;
 pub(crate) mod rm;
 pub(crate) mod rules;
 pub(crate) mod run;
+pub(crate) mod shell;
 pub(crate) mod show;
+pub(crate) mod start;
+pub(crate) mod stop;
 pub(crate) mod sync;
 pub(crate) mod undo;
+pub(crate) mod wait;
 pub(crate) mod watch;
 
 use clap::Subcommand;
@@ -41,7 +50,13 @@ use crate::own_dirs;
 #[derive(Debug, Subcommand)]
 // A doc comment on a variant would hide that of its `Args`, which is the help.
 pub enum Command {
-    Run(run::Args),
+    Run(run::args::Args),
+    Start(start::Args),
+    Attach(attach::Args),
+    Exec(exec::Args),
+    Shell(shell::Args),
+    Stop(stop::Args),
+    Wait(wait::Args),
     Diff(diff::Args),
     Watch(watch::Args),
     Sync(sync::Args),
@@ -57,6 +72,8 @@ pub enum Command {
     Ls(ls::Args),
     Show(show::Args),
     Logs(logs::Args),
+    Events(events::Args),
+    Limits(limits::Args),
     Rm(rm::Args),
     Recover(recover::Args),
     Prune(prune::Args),
@@ -88,6 +105,12 @@ pub(crate) fn run(
     }
     match command {
         Command::Run(args) => run::run(args, app),
+        Command::Start(args) => start::run(args, app),
+        Command::Attach(args) => attach::run(args, app),
+        Command::Exec(args) => exec::run(args, app),
+        Command::Shell(args) => shell::run(args, app),
+        Command::Stop(args) => stop::run(args, app),
+        Command::Wait(args) => wait::run(args, app),
         Command::Diff(args) => diff::run(args, app),
         Command::Watch(args) => watch::run(args, app),
         Command::Sync(args) => sync::run(args, app),
@@ -103,6 +126,8 @@ pub(crate) fn run(
         Command::Ls(args) => ls::run(args, app),
         Command::Show(args) => show::run(args, app),
         Command::Logs(args) => logs::run(args, app),
+        Command::Events(args) => events::run(args, app),
+        Command::Limits(args) => limits::run(args, app),
         Command::Rm(args) => rm::run(args, app),
         Command::Recover(args) => recover::run(args, app),
         Command::Prune(args) => prune::run(args, app),

@@ -12,7 +12,7 @@ use lazaret_session::settle::{self, SettleContext, SettleResult, VolumeDisposal}
 use lazaret_session::store::LockedSession;
 use lazaret_session::store::record::{Outcome, Record};
 
-/// Carries a decision out.
+/// Carries a decision out, and says so.
 ///
 /// # Errors
 /// When applying fails: the workspace is as it was then, and the changes are kept.
@@ -24,13 +24,18 @@ pub fn settle(
     ui: &Ui,
 ) -> Result<SettleResult, Failure> {
     let settled = settle::settle(session, case, decision, context)?;
+    tell(&settled, decision, session.record(), ui);
+    Ok(settled)
+}
+
+/// Says how a decision was carried out.
+pub fn tell(settled: &SettleResult, decision: &Decision, record: &Record, ui: &Ui) {
     if let Some(cause) = &settled.leftovers.staging {
         let cause = escape(cause.as_bytes());
         ui.warn(&format!(
             "the staging directory could not be removed: {cause}"
         ));
     }
-    let record = session.record();
     match decision {
         Decision::Apply(plan) => {
             tell_applied(plan, record, ui);
@@ -50,7 +55,6 @@ pub fn settle(
         Decision::Discard => {}
     }
     tell_volume(record, settled.leftovers.volume.as_ref(), ui);
-    Ok(settled)
 }
 
 /// Settles a session that was not judged: see [`settle::finish`].

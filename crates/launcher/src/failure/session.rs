@@ -169,7 +169,7 @@ words!(FillError: Verify | Gateway | Porter | Update | Pack | Volume | Protect |
 );
 
 words!(RunError: Interrupted | Create | Fill | Guard | Store | Io;
-    error @ RunError::Terminal(_) => Self::new(FailureKind::Usage, error),
+    error @ RunError::Unreachable(_) => Self::new(FailureKind::State, error),
     RunError::Lost { id, source } => Self::new(FailureKind::Engine, source)
         .context("lost sight of the command")
         .hinted(format!(

@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::decide::allowlist;
 use crate::environment::{Environment, StreamKind};
 use crate::failure::Failure;
-use crate::gate::{GateOptions, RunEnd, gate_and_ahead};
+use crate::gate::{Asked, GateOptions, RunEnd, gate_and_ahead};
 use crate::image;
 use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
 use crate::report::SyncReport;
@@ -27,9 +27,10 @@ use crate::session_access::{reopen, session_context};
 use crate::ui::terminal::{self, Destination, TerminalIo};
 use lazaret_session::context::SessionContext;
 use lazaret_session::engine::info_cache::{CacheHit, EngineInfoCache};
+use lazaret_session::keeper::Keeper;
 use lazaret_session::lifecycle;
 use lazaret_session::lifecycle::file_limit::FileLimit;
-use lazaret_session::lifecycle::follow::UserSide;
+use lazaret_session::lifecycle::follow::{CommandIo, UserSide};
 use lazaret_session::lifecycle::open::Opened;
 use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::update::Prefetch;
@@ -56,8 +57,10 @@ pub struct RunRequest {
     pub command: Vec<String>,
     /// What to do with the changes.
     pub apply: ApplyMode,
-    /// Until SIGTERM.
-    pub timeout: Duration,
+    /// Who asks, where that is to be done.
+    pub asked: Asked,
+    /// Until SIGTERM; `None` for ever.
+    pub timeout: Option<Duration>,
     /// Environment of the command.
     pub env: BTreeMap<EnvName, String>,
     /// Ports of the host's loopback that lead inside.
@@ -90,6 +93,16 @@ struct Project<'a> {
     lent: Arc<[CredentialFile]>,
     network: Option<Network>,
     ports: Vec<PortBinding>,
+    connected: Connected<'a>,
+}
+
+/// What the streams of a command are connected with.
+#[derive(Debug, Clone, Copy)]
+pub enum Connected<'a> {
+    /// The streams of this process.
+    User,
+    /// The clients of a keeper.
+    Clients(&'a Keeper),
 }
 
 /// A look at the sizes of what goes in, under way.
@@ -105,6 +118,7 @@ impl RunRequest {
         self,
         workspace: &WorkspaceDir,
         selector: &FileSelector,
+        connected: Connected<'_>,
         app: &App,
     ) -> Result<RunEnd, Failure> {
         let store = Store::open(&app.env.state_dir()?)?;
@@ -153,6 +167,7 @@ impl RunRequest {
             lent: lent.into(),
             network,
             ports,
+            connected,
         };
         let dir = project.again.as_ref().map(|session| session.dir().clone());
         let limit = FileLimit::of(gate_limits(&self.profile));
@@ -187,6 +202,7 @@ impl RunRequest {
             lent,
             network,
             ports,
+            connected,
         } = project;
         let cache = EngineInfoCache::at(app.env.cache_dir()?.join("engines"));
         let record = again.as_ref().map(|session| session.record());
@@ -257,7 +273,7 @@ impl RunRequest {
                 env,
                 terminal: self.terminal,
                 limits: CommandLimits {
-                    timeout: Some(self.timeout),
+                    timeout: self.timeout,
                     grace: GRACE,
                 },
             },
@@ -269,12 +285,17 @@ impl RunRequest {
             gate: gate_limits(&self.profile),
             keep: self.volume,
         };
-        let user = UserSide { io: &io, ports };
+        let io: &dyn CommandIo = match connected {
+            Connected::User => &io,
+            Connected::Clients(keeper) => keeper,
+        };
+        let user = UserSide { io, ports };
         let RunOutcome { collected, update } = lifecycle::run(&cx, &store, opened, &spec, user)?;
         // Who thinks about the changes uses no login any more.
         drop(in_use);
         let options = GateOptions {
             apply: self.apply,
+            asked: self.asked,
             allowlist,
             app,
         };
@@ -285,7 +306,7 @@ impl RunRequest {
 }
 
 /// By which programs inside know what the terminal can do.
-fn terminal_variables(env: &Environment) -> BTreeMap<EnvName, String> {
+pub fn terminal_variables(env: &Environment) -> BTreeMap<EnvName, String> {
     let term = terminal::term(env.text("TERM").unwrap_or_default());
     let colours = env.text("COLORTERM").filter(|word| *word == "truecolor");
     [("TERM", Some(term)), ("COLORTERM", colours)]

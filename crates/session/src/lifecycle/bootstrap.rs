@@ -11,12 +11,11 @@ use std::io::Write as _;
 use lazaret_protocol::{Verb, bootstrap};
 use lazaret_runtime::{
     ContainerName, Engine, EngineError, ExecSpec, HardenedSpec, Process, Stdin, Terminal,
+    TerminalSize,
 };
 
 use crate::context::SessionContext;
-use crate::lifecycle::supervise::StartedCommand;
 use crate::lifecycle::verify::{VerifyError, accept_report, report_of};
-use crate::output::terminal;
 use crate::porter::conversation::{
     ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, and_return, until_exit,
 };
@@ -82,16 +81,16 @@ impl PendingCommand {
         engine: &dyn Engine,
         agent: &HardenedSpec,
         spec: &RunSpec<'_>,
-    ) -> Result<StartedCommand, EngineError> {
+        size: Option<TerminalSize>,
+    ) -> Result<Process, EngineError> {
         match self {
             Self::Pending(mut process) => {
                 // A porter that refused has ended, and says why itself.
                 tell(&mut process, bootstrap::GO);
-                let terminal = Terminal::None;
-                Ok(StartedCommand { process, terminal })
+                Ok(process)
             }
             Self::StartByExec => {
-                let terminal = Terminal::Allocated(terminal::size());
+                let terminal = size.map_or(Terminal::None, Terminal::Allocated);
                 let CommandSpec {
                     argv, env, limits, ..
                 } = &spec.command;
@@ -102,8 +101,7 @@ impl PendingCommand {
                     terminal,
                     ..ExecSpec::new(argv, Stdin::Piped)
                 };
-                let process = engine.exec(&agent.spec().name, &exec)?;
-                Ok(StartedCommand { process, terminal })
+                engine.exec(&agent.spec().name, &exec)
             }
         }
     }

@@ -1,29 +1,30 @@
 //! Follows the command to its end, and writes down how it ended.
 
-use std::any::Any;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use lazaret_runtime::ContainerLease;
+use lazaret_runtime::{ContainerLease, ContainerState, TerminalSize};
 
 use crate::context::SessionContext;
 use crate::event::{Event, EventSink};
+use crate::keeper::live::LiveContainer;
 use crate::lifecycle::latch::{CommandEnded, Latch};
 use crate::lifecycle::launch::Running;
 use crate::lifecycle::outcome::RunError;
-use crate::lifecycle::supervise::{self, CommandError, Output};
+use crate::lifecycle::supervise::{self, CommandError, Output, StartedCommand};
 use crate::lifecycle::update_summary::UpdateSummary;
 use crate::live::pause::StalePauseWatch;
 use crate::network::{Gateway, JournalEnd, PolicyWatcher, PortBinding, PortForwarder};
 use crate::output::relay::CommandOutputSink;
+use crate::output::terminal::CommandInput;
 use crate::porter::credentials::RefreshedCredentials;
 use crate::spec::{RunSpec, TerminalMode};
-use crate::store::LockedSession;
-use crate::store::record::{NetworkSummary, Record};
+use crate::store::record::{CommandEnd, NetworkSummary, Record};
 use crate::store::run_log::LogEnd;
+use crate::store::{LockedSession, SessionDir};
 
 /// What of the user's machine is connected with the command.
 #[derive(Debug)]
@@ -40,11 +41,39 @@ pub trait CommandIo: Sync + fmt::Debug {
     fn stdout(&self) -> Box<dyn Write + Send>;
     /// Returns where stderr goes.
     fn stderr(&self) -> Box<dyn Write + Send>;
-    /// Gives the user's terminal to the command, until what is returned is dropped.
+    /// Returns the terminal of a command that has one.
+    fn terminal(&self) -> Option<CommandTerminal> {
+        None
+    }
+    /// Called before everything else: the command can be reached from here on, and has not
+    /// started.
     ///
     /// # Errors
-    /// When there is none.
-    fn take_terminal(&self) -> io::Result<Box<dyn Any>>;
+    /// The command does not start then.
+    fn reachable(&self, _dir: &SessionDir, _live: LiveContainer) -> io::Result<()> {
+        Ok(())
+    }
+    /// Called when the command starts.
+    fn started(&self, _argv: &[String]) {}
+    /// Called when the command has ended: its container stays until this returns, or it ends by
+    /// itself, as `is_up` says.
+    fn ended(&self, _end: &CommandEnd, _is_up: &dyn Fn() -> bool) {}
+}
+
+/// The user's side of a command's terminal.
+pub struct CommandTerminal {
+    /// Its size at the start.
+    pub size: TerminalSize,
+    /// Where keys and other sizes come from.
+    pub input: Box<dyn CommandInput>,
+}
+
+impl fmt::Debug for CommandTerminal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandTerminal")
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A session whose command has ended, and whose record says how.
@@ -71,6 +100,15 @@ impl Running {
         let record = self.session.record().clone();
         let container = self.container;
         let patterns = (container.network.as_ref()).and_then(|network| network.patterns.clone());
+        let live = LiveContainer {
+            engine: Arc::clone(&cx.engine),
+            agent: container.agent.clone(),
+            env: spec.command.env.clone(),
+            workdir: spec.scope.workdir(),
+            patterns: patterns.clone(),
+        };
+        io.reachable(self.session.dir(), live)
+            .map_err(RunError::Unreachable)?;
         let (stdout, stderr) = (io.stdout(), io.stderr());
         let sink = Arc::new(CommandOutputSink::new(self.log, stdout, stderr, patterns));
         if let Some(lender) = &self.lender {
@@ -82,9 +120,9 @@ impl Running {
             let (host, inside) = (port.host, port.inside);
             cx.events.event(Event::PortOpen { host, inside });
         }
-        // From here on lazaret prints nothing until the terminal is given back.
+        io.started(argv);
         let terminal = match spec.command.terminal {
-            TerminalMode::Interactive => Some(io.take_terminal().map_err(RunError::Terminal)?),
+            TerminalMode::Interactive => io.terminal(),
             TerminalMode::None => None,
         };
         let forwarder = PortForwarder::start(&cx.engine, &record.agent(), ports);
@@ -100,18 +138,25 @@ impl Running {
                 watcher.begin(&network.policy)?;
                 scope.spawn(move || watcher.watch());
             }
-            let started = container.pending.go(&*cx.engine, &container.agent, spec);
-            let ended = started.map_err(CommandError::from).and_then(|started| {
+            let size = terminal.as_ref().map(|terminal| terminal.size);
+            let started = container
+                .pending
+                .go(&*cx.engine, &container.agent, spec, size);
+            let input = terminal.map(|terminal| terminal.input);
+            let ended = started.map_err(CommandError::from).and_then(|process| {
                 supervise::run(
                     &*cx.engine,
                     &record.agent(),
-                    started,
+                    StartedCommand { process, input },
                     spec.command.limits,
                     Arc::clone(&sink) as Arc<dyn Output>,
                     cx.cancel,
                     StalePauseWatch::new(self.session.dir(), &record),
                 )
             });
+            if let Ok(end) = &ended {
+                io.ended(end, &|| is_up(cx, &record));
+            }
             command.set(match &ended {
                 Ok(_) => CommandEnded::Collect,
                 Err(_) => CommandEnded::Lost,
@@ -120,7 +165,6 @@ impl Running {
         })?;
         drop(forwarder);
         sink.finish();
-        drop(terminal);
         if let Some(lender) = self.lender.take() {
             report_refreshed(cx.events, &lender.finish());
         }
@@ -156,6 +200,15 @@ impl Running {
             session: self.session,
             update: container.update,
         })
+    }
+}
+
+/// Whether the command's container still runs. An engine that does not answer has not said no.
+fn is_up(cx: &SessionContext<'_>, record: &Record) -> bool {
+    match cx.engine.container(&record.agent()) {
+        Ok(Some(container)) => !matches!(container.state, ContainerState::Exited { .. }),
+        Ok(None) => false,
+        Err(_) => true,
     }
 }
 

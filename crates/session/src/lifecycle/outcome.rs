@@ -45,9 +45,9 @@ pub enum RunError {
     /// The disk failed.
     #[error(transparent)]
     Io(#[from] PathError),
-    /// The command can't have the terminal.
-    #[error("the terminal can't be given to the command")]
-    Terminal(#[source] io::Error),
+    /// Clients can't reach the session.
+    #[error("the session can't be reached by `attach` and `exec`")]
+    Unreachable(#[source] io::Error),
     /// How the command ended is not known. What it did is in the volume.
     #[error("lost sight of the command")]
     Lost {

@@ -1,17 +1,18 @@
 //! Runs the command in its container, and ends it when its time is up or the user says so.
 
+use std::fmt;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lazaret_runtime::{ContainerName, Engine, EngineError, Process, Terminal};
+use lazaret_runtime::{ContainerName, Engine, EngineError, Process};
 
 use crate::cancel::{Cancel, CancelLevel, Event, EventQueue};
 use crate::engine::signal::{SIGKILL, SIGTERM};
 use crate::live::pause::StalePauseWatch;
-use crate::output::terminal::TerminalInput;
+use crate::output::terminal::{CommandInput, TerminalInput};
 use crate::spec::CommandLimits;
 use crate::store::record::CommandEnd;
 
@@ -19,12 +20,19 @@ use crate::store::record::CommandEnd;
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// A command that was started.
-#[derive(Debug)]
 pub struct StartedCommand {
     /// Its process.
     pub process: Process,
-    /// Whether its process has a terminal.
-    pub terminal: Terminal,
+    /// Where keys for its terminal come from; `None` if it has none.
+    pub input: Option<Box<dyn CommandInput>>,
+}
+
+impl fmt::Debug for StartedCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StartedCommand")
+            .field("process", &self.process)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Takes what the command prints, as it comes.
@@ -74,14 +82,12 @@ pub fn run(
     cancel: &Cancel,
     pause_watch: StalePauseWatch,
 ) -> Result<CommandEnd, CommandError> {
-    let StartedCommand { process, terminal } = command;
     let started = Instant::now();
     let (done, event_queue) = cancel.event_queue();
     // Not joined: an engine that never ends the streams of a killed command must not hold
     // the launcher. A supervisor that gave up no longer listens.
-    let insist = cancel.clone();
     thread::spawn(move || {
-        drop(done.send(Event::Value(follow(process, &*output, terminal, &insist))));
+        drop(done.send(Event::Value(follow(command, &*output))));
     });
     let (exit, ending) = Supervisor {
         engine,
@@ -102,30 +108,24 @@ pub fn run(
 }
 
 /// Copies the streams until they end, then asks for the exit code.
-fn follow(
-    process: Process,
-    output: &dyn Output,
-    terminal: Terminal,
-    cancel: &Cancel,
-) -> Result<i32, CommandError> {
+fn follow(command: StartedCommand, output: &dyn Output) -> Result<i32, CommandError> {
     let Process {
         stdin,
         stdout,
         stderr,
         control,
-    } = process;
+    } = command.process;
     let over = AtomicBool::new(false);
-    let (beat, insist) = (|| output.idle(), || cancel.raise());
+    let beat = || output.idle();
     thread::scope(|scope| {
         let _over = Over(&over);
-        if let (Terminal::Allocated(size), Some(to)) = (terminal, stdin) {
+        if let (Some(from), Some(to)) = (command.input, stdin) {
             let input = TerminalInput {
+                from,
                 to,
                 control: &*control,
-                size,
                 over: &over,
                 beat: &beat,
-                insist: &insist,
             };
             scope.spawn(move || input.run());
         }

@@ -1,12 +1,8 @@
 //! The user's side of a command's streams: a terminal gets what is harmless, a file or a pipe
 //! the bytes as they are.
 
-use std::any::Any;
 use std::io::{self, Write};
 
-use rustix::termios::OptionalActions;
-
-use super::raw_mode::RawMode;
 use super::sanitize::TextSanitizer;
 use crate::ui::{Output, Ui};
 use lazaret_session::lifecycle::follow::CommandIo;
@@ -42,15 +38,13 @@ impl CommandIo for TerminalIo<'_> {
     fn stderr(&self) -> Box<dyn Write + Send> {
         filtered(self.ui.writer(Output::Stderr), self.stderr)
     }
-
-    fn take_terminal(&self) -> io::Result<Box<dyn Any>> {
-        let mut terminal = RawMode::prepare(self.ui, Output::Stdout)?;
-        terminal.enter(OptionalActions::Drain)?;
-        Ok(Box::new(terminal))
-    }
 }
 
-fn filtered(to: impl Write + Send + 'static, destination: Destination) -> Box<dyn Write + Send> {
+/// Passes on to a stream what it may take.
+pub fn filtered(
+    to: impl Write + Send + 'static,
+    destination: Destination,
+) -> Box<dyn Write + Send> {
     match destination {
         Destination::Other => Box::new(to),
         Destination::Terminal => {

@@ -5,7 +5,7 @@ mod raw_mode;
 pub mod review_console;
 mod sanitize;
 
-pub use command_io::{Destination, TerminalIo};
+pub use command_io::{Destination, TerminalIo, filtered};
 pub use raw_mode::RawMode;
 pub use sanitize::TextSanitizer;
 

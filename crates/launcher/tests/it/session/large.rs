@@ -14,7 +14,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use lazaret_gate::allowlist::Allowlist;
-use lazaret_launcher::gate::{GateOptions, gate};
+use lazaret_launcher::gate::{Asked, GateOptions, gate};
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_protocol::{
     Checksum, FileTime, FoundEntry, FoundKind, Receipt, StreamWriter, Survey, SurveyRequest,
@@ -472,6 +472,7 @@ fn run(said: &Path) {
     }
     let collected = world.cycle().unwrap();
     let options = GateOptions {
+        asked: Asked::Here,
         apply: ApplyMode::Auto,
         allowlist: &Allowlist::nothing(),
         app: &world.app(),

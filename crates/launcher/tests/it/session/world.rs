@@ -20,7 +20,7 @@ use lazaret_launcher::decide::waiting_commits::NoCommits;
 use lazaret_launcher::decide::{AskContext, decide};
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
-use lazaret_launcher::gate::{GateOptions, RunEnd, gate, gate_and_ahead};
+use lazaret_launcher::gate::{Asked, GateOptions, RunEnd, gate, gate_and_ahead};
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_launcher::profile::FileRule;
 use lazaret_launcher::resolve::credentials;
@@ -629,6 +629,7 @@ impl World {
     pub(super) fn gate(&self, collected: Collected) -> Result<RunEnd, Failure> {
         let allowlist = Allowlist::nothing();
         let options = GateOptions {
+            asked: Asked::Here,
             apply: ApplyMode::Auto,
             allowlist: &allowlist,
             app: &self.app(),
@@ -651,6 +652,7 @@ impl World {
             &self.store,
             collected,
             GateOptions {
+                asked: Asked::Here,
                 apply,
                 allowlist: &allowlist,
                 app: &self.app(),
@@ -664,6 +666,7 @@ impl World {
     /// What a verb would get.
     pub(super) fn app(&self) -> App {
         App {
+            arguments: Vec::new(),
             env: self.env.clone(),
             ui: self.ui.clone(),
             events: SessionEvents::new(self.ui.clone()),

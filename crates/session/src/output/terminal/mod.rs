@@ -7,6 +7,7 @@
 mod input;
 
 pub(crate) use input::TerminalInput;
+pub use input::{CommandInput, Typed, UserTerminal};
 
 use lazaret_runtime::TerminalSize;
 

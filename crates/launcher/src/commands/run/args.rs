@@ -1,4 +1,4 @@
-//! `lazaret run`.
+//! The options of `run`, and the run that they and a profile ask for.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -7,25 +7,17 @@ use std::str::FromStr;
 use lazaret_runtime::{EnvName, SessionId};
 use lazaret_transfer::FileSelector;
 
-use super::dry_run::network_reach::NetworkReach;
-
 use crate::app::App;
 use crate::environment::StreamKind;
-use crate::exit_code::ExitCode;
-use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::failure::{Failure, FailureKind};
+use crate::gate::Asked;
 use crate::profile::units::Span;
-use crate::profile::{self, ApplyMode, Origin, Profile, Publish, WORKSPACE_FILE, pass};
-use crate::resolve::copy_source::{CopyRequest, CopySource};
-use crate::resolve::git::{self, History};
+use crate::profile::{ApplyMode, Profile, Publish, WORKSPACE_FILE, pass};
 use crate::resolve::run_spec::RunRequest;
-use crate::resolve::run_spec::gate_limits;
 use crate::resolve::scope::WorkspaceScope;
 use crate::resolve::workspace;
-use crate::session_access::reopen;
 use crate::ui::OutputFormat;
-use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::spec::TerminalMode;
-use lazaret_session::store::Store;
 use lazaret_session::store::record::{KeepVolume, WriteScope};
 
 /// Run a command on a copy of the workspace, then pass its changes through the gate
@@ -106,14 +98,12 @@ impl FromStr for EnvVar {
     }
 }
 
-pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
-    let profile = profile::load(&args.profile, &app.env)?;
-    if is_demo(&profile, &args) {
-        return match args.dry_run {
-            true => super::demo::dry_run(&profile, app),
-            false => super::demo::run(&profile, app),
-        };
-    }
+/// Finds out what of which workspace the profile is for.
+pub(in crate::commands) fn scope(
+    args: &Args,
+    profile: Profile,
+    app: &App,
+) -> Result<(WorkspaceScope, FileSelector), Failure> {
     let path = args
         .workspace
         .clone()
@@ -129,85 +119,17 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         app.ui.status(&format!("{WORKSPACE_FILE} tightens: {keys}"));
     }
     let selector = scope.selector()?;
-    if args.dry_run {
-        return dry_run(&args, &scope, &selector, app);
-    }
-    let WorkspaceScope {
-        root,
-        bounds,
-        profile,
-        shared,
-        ..
-    } = scope;
-    let end = job(args, profile, bounds, shared, app)?.run(&root, &selector, app)?;
-    if app.ui.format() == OutputFormat::Json {
-        app.ui.json(&end.report);
-    }
-    Ok(end.exit_code)
+    Ok((scope, selector))
 }
 
-/// Lists what would go in: of a session that has a volume, what would be sent now.
-fn dry_run(
-    args: &Args,
-    scope: &WorkspaceScope,
-    selector: &FileSelector,
-    app: &App,
-) -> Result<ExitCode, Failure> {
-    let workspace = &scope.root;
-    let limit = FileLimit::of(gate_limits(&scope.profile));
-    let store = Store::open_if_there(&app.env.state_dir()?)?;
-    let named = store.as_ref().zip(args.name.as_ref());
-    let session = match named {
-        Some((store, id)) => reopen::take(store, id, workspace)?,
-        None => None,
-    };
-    let has_volume =
-        (session.as_ref()).is_some_and(|session| session.dir().file("volume").exists());
-    let id = match &args.name {
-        Some(id) => id.clone(),
-        None => "new".parse().or_fail(FailureKind::Internal, "a name")?,
-    };
-    let copy = CopyRequest {
-        from: args.from.as_deref(),
-        session: &id,
-        record: session.as_ref().map(|session| session.record()),
-        history: match has_volume {
-            true => History::of(selector.git()),
-            // The repository is weighed in each mode.
-            false => History::Whole,
-        },
-    };
-    let copy = CopySource::choose(workspace, copy, app)?;
-    match named.filter(|_| has_volume) {
-        Some((store, id)) => {
-            let made = git::make(copy.dir(), selector, &app.env, &app.cancel)?;
-            super::sync::dry_run(store, id, &copy, &made.selector, app)
-        }
-        None => {
-            let reach = NetworkReach::of(&scope.profile, &scope.bounds, &app.env);
-            super::dry_run::run(&copy, selector, reach, limit, app)
-        }
-    }
-}
-
-/// The demo plays on a sample project of its own, unless it is told what to do.
-fn is_demo(profile: &Profile, args: &Args) -> bool {
-    profile.origin == Origin::BuiltIn
-        && profile.name == "demo"
-        && args.workspace.is_none()
-        && args.from.is_none()
-        && args.command.is_empty()
-}
-
-/// Joins what was typed with the profile.
-fn job(
+/// Joins what was typed with the profile: a command without a terminal and a time limit.
+pub(in crate::commands) fn job(
     args: Args,
     profile: Profile,
     bounds: WriteScope,
     shared: Option<Vec<String>>,
     app: &App,
 ) -> Result<RunRequest, Failure> {
-    let terminal = terminal(&args, &profile, app)?;
     let command = if let Some(prompt) = &args.prompt {
         prompted(&profile, prompt, app)?
     } else if args.command.is_empty() {
@@ -237,7 +159,8 @@ fn job(
         id: args.name,
         command,
         apply: args.apply.unwrap_or(profile.gate.apply),
-        timeout: args.timeout.map_or(profile.limits.timeout, |span| span.0),
+        asked: Asked::Here,
+        timeout: None,
         env,
         ports,
         volume: if args.keep {
@@ -248,13 +171,13 @@ fn job(
         bounds,
         shared,
         from: args.from,
-        terminal,
+        terminal: TerminalMode::None,
         profile,
     })
 }
 
 /// Says whether the command gets the user's terminal.
-fn terminal(args: &Args, profile: &Profile, app: &App) -> Result<TerminalMode, Failure> {
+pub(super) fn terminal(args: &Args, profile: &Profile, app: &App) -> Result<TerminalMode, Failure> {
     let streams = app.env.streams;
     let is_there = [streams.stdin, streams.stdout] == [StreamKind::Terminal; 2]
         && app.ui.format() == OutputFormat::Text;
@@ -271,7 +194,7 @@ fn terminal(args: &Args, profile: &Profile, app: &App) -> Result<TerminalMode, F
 }
 
 /// Returns a variable of the caller's, which was asked for by name.
-fn own(name: &EnvName, app: &App) -> Result<String, Failure> {
+pub(in crate::commands) fn own(name: &EnvName, app: &App) -> Result<String, Failure> {
     let value = app.env.variables.get(name.as_str());
     let value = value.ok_or_else(|| {
         Failure::message(FailureKind::Usage, format!("{name} is not set"))

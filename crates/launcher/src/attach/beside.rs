@@ -1,0 +1,150 @@
+//! A process beside a session's command, on the user's streams.
+
+use std::io::{self, Read as _, Write};
+use std::thread;
+
+use lazaret_session::cancel::CancelLevel;
+use lazaret_session::keeper::connection::Connection;
+use lazaret_session::keeper::frame::{Channel, Frame, Kind};
+use lazaret_session::keeper::message::{Exit, Signal, Size};
+use lazaret_session::output::terminal::{CommandInput as _, Typed, UserTerminal};
+use lazaret_session::spec::TerminalMode;
+
+use super::terminal::Terminal;
+use crate::app::App;
+use crate::environment::StreamKind;
+use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::ui::Output;
+use crate::ui::terminal::{Destination, filtered};
+
+/// Whether it reads what the user's stdin has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StdinMode {
+    /// Yes, to its end.
+    Passed,
+    /// Its stdin is empty.
+    Empty,
+}
+
+/// How the user's streams are used.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Streams {
+    /// Whether it has the user's terminal.
+    pub(crate) terminal: TerminalMode,
+    /// Without one: whether it reads.
+    pub(crate) stdin: StdinMode,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BesideEnd {
+    /// With this exit code.
+    Ended(i32),
+    /// The keeper is gone.
+    Lost,
+}
+
+/// Carries the streams of a process that was started, until it has ended.
+///
+/// # Errors
+/// The terminal can't be used.
+pub(crate) fn carry(
+    connection: &Connection,
+    streams: Streams,
+    app: &App,
+) -> Result<BesideEnd, Failure> {
+    let ui = &app.ui;
+    let kind = |kind| match (streams.terminal, kind) {
+        (TerminalMode::Interactive, _) => Destination::Screen,
+        (TerminalMode::None, StreamKind::Terminal) => Destination::Terminal,
+        (TerminalMode::None, StreamKind::Other) => Destination::Other,
+    };
+    let mut stdout = filtered(ui.writer(Output::Stdout), kind(app.env.streams.stdout));
+    let mut stderr = filtered(ui.writer(Output::Stderr), kind(app.env.streams.stderr));
+    let terminal = match streams.terminal {
+        TerminalMode::Interactive => {
+            Some(Terminal::take(ui).or_fail(FailureKind::Usage, "the terminal can't be used")?)
+        }
+        TerminalMode::None => None,
+    };
+    let signalled = connection.clone();
+    let _guard = app.cancel.guard(move |level| {
+        let interrupt = Signal { n: INTERRUPT };
+        match (level, Frame::json(Kind::Signal, &interrupt)) {
+            (CancelLevel::Asked, Ok(frame)) => drop(signalled.send(&frame)),
+            _ => signalled.close(),
+        }
+    });
+    let typing = connection.clone();
+    // Not joined: a read of stdin ends when stdin does.
+    match (streams.terminal, streams.stdin) {
+        (TerminalMode::Interactive, _) => drop(thread::spawn(move || type_in(&typing))),
+        (TerminalMode::None, StdinMode::Passed) => {
+            drop(thread::spawn(move || pass_stdin(&typing)));
+        }
+        (TerminalMode::None, StdinMode::Empty) => {}
+    }
+    let mut end = BesideEnd::Lost;
+    while let Ok(Some(frame)) = connection.read() {
+        let to = match (frame.kind, frame.channel) {
+            (Kind::Data, Channel::Stderr) => &mut stderr,
+            (Kind::Data, _) => &mut stdout,
+            (Kind::Exit, _) => {
+                if let Ok(Exit { code, .. }) = frame.parse() {
+                    end = BesideEnd::Ended(i32::from(code));
+                }
+                break;
+            }
+            _ => continue,
+        };
+        // A reader that went away ends nothing (FLT-18).
+        drop(to.write_all(&frame.payload).and_then(|()| to.flush()));
+    }
+    connection.close();
+    drop(terminal);
+    app.cancel.acknowledge();
+    Ok(end)
+}
+
+/// SIGINT (POSIX.1-2024, `kill`).
+const INTERRUPT: i32 = 2;
+
+fn type_in(connection: &Connection) {
+    let mut terminal = UserTerminal::new();
+    while !connection.is_closed() {
+        let sent = match terminal.next() {
+            Typed::Keys(bytes) => send(connection, &bytes),
+            Typed::Resize(size) => Frame::json(Kind::Resize, &Size::from(size))
+                .and_then(|frame| connection.send(&frame)),
+            Typed::Nothing => Ok(()),
+            Typed::Gone => return,
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+fn pass_stdin(connection: &Connection) {
+    let mut buffer = [0; 32 << 10];
+    loop {
+        match io::stdin().read(&mut buffer) {
+            Ok(0) => {
+                // A process that has ended reads nothing more.
+                drop(connection.send(&Frame::eof(Channel::Stdin)));
+                return;
+            }
+            Ok(count) => {
+                if send(connection, buffer.get(..count).unwrap_or_default()).is_err() {
+                    return;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn send(connection: &Connection, bytes: &[u8]) -> io::Result<()> {
+    Frame::data(Channel::Stdin, bytes).try_for_each(|frame| connection.send(&frame))
+}

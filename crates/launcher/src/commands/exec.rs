@@ -1,0 +1,90 @@
+//! `lazaret exec`.
+
+use std::collections::BTreeMap;
+
+use super::run::args::{EnvVar, own};
+use crate::app::App;
+use crate::attach::beside::{BesideEnd, StdinMode, Streams, carry};
+use crate::environment::StreamKind;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind};
+use crate::session_access::kept_live::ask;
+use crate::session_access::named::{OneSession, Unnamed};
+use lazaret_session::keeper::message::{Exec, Request, Size};
+use lazaret_session::output::terminal::size;
+use lazaret_session::spec::TerminalMode;
+use lazaret_session::store::Store;
+
+/// Run a command beside the one of a session of `start`
+///
+/// It is held as the session's command is, and has the same files, network and variables. It ends
+/// with this process, and this process with its exit code.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub session: OneSession,
+    /// Pass stdin on; else it is empty
+    #[arg(short, long)]
+    pub interactive: bool,
+    /// Give it this terminal
+    #[arg(short, long)]
+    pub terminal: bool,
+    /// Variable, or the name of one of yours; repeatable
+    #[arg(short, long = "env", value_name = "NAME[=VALUE]")]
+    pub env: Vec<EnvVar>,
+    /// Directory that it starts in [default: that of the session's command]
+    #[arg(long, value_name = "DIR")]
+    pub workdir: Option<String>,
+    /// Command
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<String>,
+}
+
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let stdin = match args.interactive && !args.terminal {
+        true => StdinMode::Passed,
+        false => StdinMode::Empty,
+    };
+    let streams = app.env.streams;
+    let has_terminal = [streams.stdin, streams.stdout] == [StreamKind::Terminal; 2];
+    if args.terminal && !has_terminal {
+        let text = "--terminal needs a terminal on stdin and stdout";
+        return Err(Failure::message(FailureKind::Usage, text));
+    }
+    let mut env = BTreeMap::new();
+    for EnvVar { name, value } in args.env {
+        let value = match value {
+            Some(value) => value,
+            None => own(&name, app)?,
+        };
+        env.insert(name.to_string(), value);
+    }
+    if args.terminal {
+        let variables = crate::resolve::run_spec::terminal_variables(&app.env);
+        let variables = variables.into_iter();
+        env.extend(variables.map(|(name, value)| (name.to_string(), value)));
+    }
+    let store = Store::open(&app.env.state_dir()?)?;
+    let id = args.session.find(Unnamed::Running, &store, app)?;
+    let dir = store.find(&id)?;
+    let exec = Exec {
+        argv: args.command,
+        env,
+        workdir: args.workdir,
+        terminal: args.terminal.then(|| Size::from(size())),
+        stdin: args.interactive || args.terminal,
+    };
+    let terminal = match args.terminal {
+        true => TerminalMode::Interactive,
+        false => TerminalMode::None,
+    };
+    let (connection, _) = ask(&store, &dir, &Request::Exec(exec))?;
+    match carry(&connection, Streams { terminal, stdin }, app)? {
+        BesideEnd::Ended(code) => Ok(ExitCode::of_command(code)),
+        BesideEnd::Lost => Err(Failure::message(
+            FailureKind::State,
+            format!("the command in session {id} was lost: its keeper is gone"),
+        )
+        .hinted(format!("Take it up with `lazaret recover {id}`."))),
+    }
+}

@@ -1,0 +1,102 @@
+//! `lazaret start`.
+
+use serde_json::json;
+
+use super::kept_run::{Follows, KeptRun, TimeLimit, be_keeper, follow, front};
+use super::run as foreground;
+use super::run::args::Args as RunArgs;
+use crate::app::App;
+use crate::attach::OnSignal;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::keeper::{Begun, is_keeper};
+use crate::profile;
+use crate::ui::OutputFormat;
+use lazaret_runtime::SessionId;
+use lazaret_session::keeper::AfterCommand;
+use lazaret_session::store::Store;
+
+/// Start a session that goes on by itself
+///
+/// As `run`, but the session does not end with this terminal: `attach` shows it, `exec` and `shell`
+/// run commands beside it, `stop` ends it. When its command has ended, changes are collected; they
+/// are applied as `--apply` says, and wait where that is to ask. In place of PROFILE, the name of a
+/// session has that go on, with its profile and its command.
+#[derive(Debug, clap::Args)]
+#[group(id = "start")]
+pub struct Args {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Keep the container when the command has ended, until `stop`
+    #[arg(long)]
+    pub stay: bool,
+    /// Attach this terminal at once
+    #[arg(short, long)]
+    pub attach: bool,
+}
+
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    let Args { run, stay, attach } = args;
+    let run = of_session(run, app)?;
+    if run.dry_run {
+        return foreground::run(run, app);
+    }
+    if is_keeper(app) {
+        let kept = KeptRun {
+            run,
+            after: match stay {
+                true => AfterCommand::Stay,
+                false => AfterCommand::End,
+            },
+            limit: TimeLimit::None,
+        };
+        return be_keeper(kept, app);
+    }
+    let follows = match attach {
+        true => Follows::Yes,
+        false => Follows::No,
+    };
+    let id = match front(&run, follows, app)? {
+        Begun::Reachable(id) => id,
+        Begun::Ended(code) => return Ok(code),
+    };
+    if follows == Follows::Yes {
+        return follow(&id, OnSignal::Leave, app);
+    }
+    match app.ui.format() {
+        OutputFormat::Json => app.ui.json(&json!({ "session": id.as_str() })),
+        OutputFormat::Text => {
+            app.ui.result(id.as_str());
+            app.ui.hint(&format!(
+                "`lazaret attach {id}` shows it, `lazaret exec {id} -- CMD` runs a command beside \
+                 it, `lazaret stop {id}` ends it."
+            ));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Fills in what a session knows, if one is named in place of a profile.
+fn of_session(run: RunArgs, app: &App) -> Result<RunArgs, Failure> {
+    let unknown = match profile::load(&run.profile, &app.env) {
+        Ok(_) => return Ok(run),
+        Err(unknown) => unknown,
+    };
+    let store = Store::open_if_there(&app.env.state_dir()?)?;
+    let id = run.profile.parse::<SessionId>().ok();
+    let dir = store.zip(id).and_then(|(store, id)| store.find(&id).ok());
+    let Some(dir) = dir.filter(|_| run.name.is_none()) else {
+        return Err(unknown);
+    };
+    let record = dir.record()?;
+    Ok(RunArgs {
+        command: match run.command.is_empty() && run.prompt.is_none() {
+            true => record.command,
+            false => run.command,
+        },
+        profile: record.profile,
+        workspace: run.workspace.or(Some(record.workspace)),
+        name: Some(record.id),
+        ..run
+    })
+}

@@ -1,0 +1,42 @@
+//! The keeper of a session as a process: how it is begun, and what it does.
+//!
+//! It is this program once more, with the same arguments, and `LAZARET_KEEPER` set. While it
+//! prepares the session it has the terminal of the one who began it, for progress and failures. As
+//! soon as clients can reach it, it leaves that terminal.
+//!
+//! ```text
+//! front → keeper   a line of JSON: `Order`           on the keeper's stdin, a socket
+//! keeper → front   a line of JSON: `Reachable`
+//! front → keeper   its end, before that: everything is taken back
+//! ```
+
+mod front;
+mod process;
+
+pub(crate) use front::{Begun, begin};
+pub(crate) use process::{Kept, is_keeper, keep};
+
+use lazaret_session::keeper::message::Size;
+use serde::{Deserialize, Serialize};
+
+/// Set for a keeper.
+const VARIABLE: &str = "LAZARET_KEEPER";
+
+/// What a keeper can't find out by itself, as its stdin is no terminal.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Order {
+    /// The size of the user's terminal.
+    pub(crate) size: Size,
+    /// Whether the command waits for a client.
+    pub(crate) attach: bool,
+    /// Who asks the user what becomes of the changes.
+    pub(crate) asks: bool,
+    /// The task that came on the user's stdin.
+    pub(crate) prompt: Option<String>,
+}
+
+/// Clients can come.
+#[derive(Debug, Serialize, Deserialize)]
+struct Reachable {
+    session: String,
+}

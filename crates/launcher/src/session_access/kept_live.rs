@@ -1,0 +1,81 @@
+//! What the verbs of a live session share: a session that a keeper has.
+
+use lazaret_runtime::SessionId;
+
+use crate::failure::{Failure, FailureKind};
+use lazaret_session::keeper::connection::{Connection, KeeperError};
+use lazaret_session::keeper::message::{Accepted, RefusalCode, Request};
+use lazaret_session::store::record::Phase;
+use lazaret_session::store::status::State;
+use lazaret_session::store::{SessionDir, Store};
+
+/// Asks the keeper of a session for something.
+///
+/// # Errors
+/// No keeper has it, or the keeper refuses.
+pub(crate) fn ask(
+    store: &Store,
+    dir: &SessionDir,
+    request: &Request,
+) -> Result<(Connection, Accepted), Failure> {
+    match Connection::ask(dir, request) {
+        Ok(Some(asked)) => Ok(asked),
+        Ok(None) => Err(not_live(store, dir)),
+        Err(error) => Err(unanswered(dir.id(), error)),
+    }
+}
+
+/// Says why no keeper has a session, and what to do.
+pub(crate) fn not_live(store: &Store, dir: &SessionDir) -> Failure {
+    let id = dir.id();
+    let refuse = |text: String| Failure::message(FailureKind::WrongState, text);
+    let record = match dir.record() {
+        Ok(record) => record,
+        Err(error) => return error.into(),
+    };
+    match (store.is_live(id), record.phase) {
+        (Ok(true), Phase::Running) => {
+            refuse(format!("session {id} was not started by `lazaret start`"))
+                .hinted("Only a session of `lazaret start` can be reached from elsewhere.")
+        }
+        (Ok(true), _) => {
+            refuse(format!("no command of session {id} runs now")).hinted("Try again in a moment.")
+        }
+        (_, Phase::Running | Phase::Stopped) => refuse(format!("session {id} was broken off"))
+            .hinted(format!("Take it up with `lazaret recover {id}`.")),
+        _ => {
+            let state = State::at_rest(&record).as_str();
+            refuse(format!("no command of session {id} runs: it is {state}")).hinted(format!(
+                "`lazaret start {} --name {id}` starts one.",
+                record.profile
+            ))
+        }
+    }
+}
+
+/// Says why a keeper did not do what it was asked for.
+pub(crate) fn unanswered(id: &SessionId, error: KeeperError) -> Failure {
+    let (kind, hint) = match (&error, error.refusal()) {
+        (_, Some(RefusalCode::Driven)) => (
+            FailureKind::Driven,
+            format!("`lazaret attach {id} --take` takes over, `--read-only` looks on."),
+        ),
+        (_, Some(RefusalCode::Ending)) => (
+            FailureKind::WrongState,
+            format!("`lazaret wait {id}` waits for its end."),
+        ),
+        (_, Some(RefusalCode::Engine)) => (FailureKind::Engine, String::new()),
+        (_, Some(_)) => (FailureKind::Refused, String::new()),
+        (KeeperError::Silent, None) => (
+            FailureKind::State,
+            "Its process was stopped, or hangs: end that process, then `lazaret recover`."
+                .to_owned(),
+        ),
+        (_, None) => (FailureKind::State, String::new()),
+    };
+    let failure = Failure::new(kind, error);
+    match hint.is_empty() {
+        true => failure,
+        false => failure.hinted(hint),
+    }
+}

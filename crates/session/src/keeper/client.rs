@@ -1,0 +1,243 @@
+//! `Client`: what waits to be written to one client.
+//!
+//! The command never waits for a client that looks on: what such a client does not read in time is
+//! thrown away, and it gets the whole screen once it reads again. Only a client that follows holds
+//! the command up, as a pipe does.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::frame::Frame;
+
+/// The most bytes that wait for a client.
+const MOST: usize = 1 << 20;
+
+/// What becomes of output that a client does not read in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Delivery {
+    /// It is thrown away.
+    Lossy,
+    /// The command waits.
+    Lossless,
+}
+
+/// One client.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) id: u64,
+    pub(super) delivery: Delivery,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    frames: VecDeque<Vec<u8>>,
+    bytes: usize,
+    /// Output was thrown away, and nothing was sent in its place yet.
+    is_behind: bool,
+    /// Nothing is added any more.
+    is_closed: bool,
+    /// Nothing is written any more.
+    is_gone: bool,
+}
+
+/// What is to be written next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// What makes up for what was thrown away.
+    Resync,
+    /// Nothing more.
+    End,
+}
+
+impl Client {
+    pub(super) fn new(id: u64, delivery: Delivery) -> Self {
+        Self {
+            id,
+            delivery,
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Adds output, or throws it away with all that waits. Never waits.
+    pub(super) fn offer(&self, frame: &Frame) {
+        let mut queue = self.lock();
+        if queue.is_closed || queue.is_behind {
+            return;
+        }
+        let bytes = frame.to_bytes();
+        if queue.bytes + bytes.len() > MOST {
+            queue.frames.clear();
+            queue.bytes = 0;
+            queue.is_behind = true;
+        } else {
+            queue.add(bytes);
+        }
+        self.changed.notify_all();
+    }
+
+    /// Adds output, as soon as there is room or the client is gone.
+    pub(super) fn deliver(&self, frame: &Frame) {
+        let bytes = frame.to_bytes();
+        let mut queue = self.lock();
+        while !queue.is_closed && !queue.is_gone && queue.bytes > MOST {
+            queue = wait(self.changed.wait(queue));
+        }
+        if !queue.is_closed && !queue.is_gone {
+            queue.add(bytes);
+        }
+        self.changed.notify_all();
+    }
+
+    /// Adds what is small, and may not be lost.
+    pub(super) fn tell(&self, frame: &Frame) {
+        let mut queue = self.lock();
+        if !queue.is_closed {
+            queue.add(frame.to_bytes());
+        }
+        self.changed.notify_all();
+    }
+
+    /// Adds what makes up for what was thrown away; from here on the client is up to date.
+    pub(super) fn resync(&self, frames: impl Iterator<Item = Frame>) {
+        let mut queue = self.lock();
+        queue.is_behind = false;
+        for frame in frames {
+            queue.add(frame.to_bytes());
+        }
+        self.changed.notify_all();
+    }
+
+    /// Takes what is to be written next, as soon as there is something.
+    pub(super) fn next(&self) -> Next {
+        let mut queue = self.lock();
+        loop {
+            if queue.is_gone {
+                return Next::End;
+            }
+            if let Some(bytes) = queue.frames.pop_front() {
+                queue.bytes -= bytes.len();
+                self.changed.notify_all();
+                return Next::Bytes(bytes);
+            }
+            match (queue.is_behind, queue.is_closed) {
+                (true, false) => return Next::Resync,
+                (_, true) => return Next::End,
+                (false, false) => queue = wait(self.changed.wait(queue)),
+            }
+        }
+    }
+
+    /// Takes no more; what waits is still written.
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Says that nothing can be written any more.
+    pub(super) fn gone(&self) {
+        let mut queue = self.lock();
+        queue.is_gone = true;
+        queue.is_closed = true;
+        queue.frames.clear();
+        queue.bytes = 0;
+        self.changed.notify_all();
+    }
+
+    /// Waits until all is written, or for `limit`.
+    pub(super) fn drain(&self, limit: Duration) {
+        let until = Instant::now() + limit;
+        let mut queue = self.lock();
+        while !queue.is_gone {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.changed.wait_timeout(queue, left);
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wait<'a>(
+    waited: Result<MutexGuard<'a, Queue>, PoisonError<MutexGuard<'a, Queue>>>,
+) -> MutexGuard<'a, Queue> {
+    waited.unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Queue {
+    fn add(&mut self, bytes: Vec<u8>) {
+        self.bytes += bytes.len();
+        self.frames.push_back(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::super::frame::Channel;
+    use super::*;
+
+    fn output(byte: u8) -> Frame {
+        Frame::data(Channel::Stdout, &[byte; 60_000])
+            .next()
+            .expect("one frame")
+    }
+
+    #[test]
+    fn a_client_that_does_not_read_holds_nothing_up() {
+        let client = Client::new(1, Delivery::Lossy);
+        for _ in 0..1000 {
+            client.offer(&output(1));
+        }
+        assert!(client.lock().bytes <= MOST);
+        assert_eq!(client.next(), Next::Resync);
+        client.resync([output(2)].into_iter());
+        client.offer(&output(3));
+        assert_eq!(client.next(), Next::Bytes(output(2).to_bytes()));
+        assert_eq!(client.next(), Next::Bytes(output(3).to_bytes()));
+        client.close();
+        assert_eq!(client.next(), Next::End);
+    }
+
+    #[test]
+    fn a_client_that_follows_gets_all() {
+        let client = Client::new(1, Delivery::Lossless);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0..100 {
+                    client.deliver(&output(number));
+                }
+                client.close();
+            });
+            for number in 0..100 {
+                assert_eq!(client.next(), Next::Bytes(output(number).to_bytes()));
+            }
+            assert_eq!(client.next(), Next::End);
+        });
+    }
+
+    #[test]
+    fn a_client_that_is_gone_holds_nothing_up() {
+        let client = Client::new(1, Delivery::Lossless);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0..100 {
+                    client.deliver(&output(number));
+                }
+            });
+            client.gone();
+        });
+        assert_eq!(client.next(), Next::End);
+    }
+}

@@ -1,0 +1,192 @@
+//! Runs a process beside the command for a client.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use lazaret_egress::{Patterns, Scrubber};
+use lazaret_runtime::{EnvName, Process, ProcessControl, Stdin, Terminal};
+
+use super::answer::{refuse, refused, reply};
+use super::frame::{Channel, Frame, Kind};
+use super::hub::Hub;
+use super::live::{Beside, LiveContainer};
+use super::message::{Accepted, Exec, Exit, RefusalCode, Refused, Reply, Size};
+
+/// The code of a process that was lost.
+const LOST: u8 = 125;
+
+/// Starts the process, and carries its streams until it has ended or the client is gone.
+pub(super) fn serve(
+    stream: &UnixStream,
+    hub: &Hub,
+    live: &LiveContainer,
+    exec: Exec,
+) -> io::Result<()> {
+    let beside = match beside(exec) {
+        Ok(beside) => beside,
+        Err(no) => return refuse(stream, no),
+    };
+    if let Err(no) = hub.exec_begins() {
+        return refuse(stream, no);
+    }
+    let _counted = Counted(hub);
+    let terminal = beside.terminal;
+    let process = match live.spawn(beside) {
+        Ok(process) => process,
+        Err(error) => {
+            let text = error.to_string();
+            return refuse(stream, refused(RefusalCode::Engine, text));
+        }
+    };
+    let accepted = Accepted {
+        terminal: terminal != Terminal::None,
+        ..Accepted::default()
+    };
+    reply(stream, Reply::Ok(accepted))?;
+    let code = carry(
+        stream,
+        process,
+        Scrubbing {
+            terminal,
+            patterns: live.patterns.clone(),
+        },
+    )?;
+    Frame::json(Kind::Exit, &Exit::of_process(code))?.write_to(&mut &*stream)
+}
+
+/// Counts the process, for as long as it is served.
+struct Counted<'a>(&'a Hub);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.exec_ended();
+    }
+}
+
+fn beside(exec: Exec) -> Result<Beside, Refused> {
+    let invalid = |text: &str| refused(RefusalCode::Invalid, text.to_owned());
+    if exec.argv.first().is_none_or(String::is_empty) {
+        return Err(invalid("no command"));
+    }
+    let mut env = BTreeMap::new();
+    for (name, value) in exec.env {
+        let name: EnvName = name
+            .parse()
+            .map_err(|_| invalid("a variable has no valid name"))?;
+        env.insert(name, value);
+    }
+    Ok(Beside {
+        argv: exec.argv,
+        env,
+        workdir: exec.workdir,
+        stdin: match exec.stdin {
+            true => Stdin::Piped,
+            false => Stdin::Closed,
+        },
+        terminal: match exec.terminal {
+            Some(size) => Terminal::Allocated(size.into()),
+            None => Terminal::None,
+        },
+    })
+}
+
+/// What may not be printed, and whether it is printed on a terminal, where each key is seen at once:
+/// a secret that comes in pieces is not found there.
+#[derive(Debug, Clone)]
+struct Scrubbing {
+    terminal: Terminal,
+    patterns: Option<Patterns>,
+}
+
+/// Carries the streams. Returns the exit code.
+fn carry(stream: &UnixStream, process: Process, scrubbing: Scrubbing) -> io::Result<u8> {
+    let Process {
+        stdin,
+        stdout,
+        stderr,
+        control,
+    } = process;
+    let control: Arc<dyn ProcessControl> = Arc::from(control);
+    let out = Arc::new(Mutex::new(stream.try_clone()?));
+    let input = stream.try_clone()?;
+    let hearing = Arc::clone(&control);
+    // It ends with the connection.
+    thread::spawn(move || hear(&input, stdin, &*hearing));
+    let copy = |from: Box<dyn Read + Send>, channel| {
+        let (out, scrubbing) = (Arc::clone(&out), scrubbing.clone());
+        thread::spawn(move || copy(from, channel, &out, scrubbing))
+    };
+    let errors = copy(stderr, Channel::Stderr);
+    let output = copy(stdout, Channel::Stdout);
+    let broken = || io::Error::other("a stream broke off");
+    output.join().map_err(|_| broken())??;
+    errors.join().map_err(|_| broken())??;
+    let code = control.wait().ok().and_then(|code| u8::try_from(code).ok());
+    Ok(code.unwrap_or(LOST))
+}
+
+/// Passes on what the client sends, until it is gone.
+fn hear(
+    mut stream: &UnixStream,
+    mut stdin: Option<Box<dyn Write + Send>>,
+    control: &dyn ProcessControl,
+) {
+    while let Ok(Some(frame)) = Frame::read_from(&mut stream) {
+        match (frame.kind, frame.channel) {
+            (Kind::Data, Channel::Stdin) => {
+                let written = (stdin.as_mut())
+                    .map(|stdin| stdin.write_all(&frame.payload).and_then(|()| stdin.flush()));
+                if matches!(written, Some(Err(_))) {
+                    stdin = None;
+                }
+            }
+            (Kind::Eof, _) => stdin = None,
+            (Kind::Resize, _) => {
+                if let Ok(size) = frame.parse::<Size>() {
+                    // One that has just ended has no terminal any more.
+                    let _ended = control.resize(size.into());
+                }
+            }
+            _ => return,
+        }
+    }
+}
+
+fn copy(
+    mut from: Box<dyn Read + Send>,
+    channel: Channel,
+    out: &Mutex<UnixStream>,
+    scrubbing: Scrubbing,
+) -> io::Result<()> {
+    let mut scrubber = scrubbing.patterns.map(Scrubber::new);
+    let mut buffer = vec![0; 32 << 10];
+    loop {
+        let count = match from.read(&mut buffer) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let chunk = buffer.get(..count).unwrap_or_default();
+        let mut clean = Vec::new();
+        match (&mut scrubber, count) {
+            (None, _) => clean.extend(chunk),
+            (Some(scrubber), 0) => scrubber.finish(&mut clean),
+            (Some(scrubber), _) => {
+                scrubber.push(chunk, &mut clean);
+                if scrubbing.terminal != Terminal::None {
+                    scrubber.finish(&mut clean);
+                }
+            }
+        }
+        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+        for frame in Frame::data(channel, &clean) {
+            frame.write_to(&mut *out)?;
+        }
+        if count == 0 {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,537 @@
+//! `Hub`: joins the command's streams with the clients that are attached.
+//!
+//! Output goes to the screen's state first, and then to every client, so a client that comes later
+//! gets the screen as it is. One client drives: it types, and its terminal has the size. With no
+//! driver the hub answers what the command asks its terminal for, so that no program hangs.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use lazaret_runtime::TerminalSize;
+
+use super::answer::refused;
+use super::client::{Client, Delivery};
+use super::frame::{Channel, Frame, Kind};
+use super::journal::{Happening, Journal, SessionEvent, StopCause};
+use super::limits::Limits;
+use super::message::{
+    Accepted, Attach, AttachMode, Exit, KeeperState, KeeperStatus, RefusalCode, Refused, Reply,
+};
+use crate::output::screen::{Notices, ScreenSanitizer, ScreenState};
+use crate::output::terminal::Typed;
+
+/// The most clients at once.
+const MOST_CLIENTS: usize = 16;
+
+/// How much of the output of a command without a terminal a client is shown that comes later.
+const TAIL: usize = 64 << 10;
+
+/// How long the last words may take to reach a client.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Joins streams with clients.
+#[derive(Debug)]
+pub(super) struct Hub {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    drawn: Drawn,
+    clients: Vec<Attached>,
+    listeners: Vec<Arc<Client>>,
+    next_id: u64,
+    typed: Sender<Typed>,
+    journal: Journal,
+    session: KeeperState,
+    stop: Option<StopCause>,
+    execs: usize,
+    limits: Limits,
+    quiet_since: Instant,
+    began: Instant,
+}
+
+#[derive(Debug)]
+struct Attached {
+    client: Arc<Client>,
+    drives: bool,
+}
+
+/// What was printed so far, as far as a client that comes later needs it.
+#[derive(Debug)]
+enum Drawn {
+    /// The command has a terminal.
+    Screen(Box<Screen>),
+    /// It has none: the last bytes, each with its stream.
+    Tail(VecDeque<Frame>, usize),
+}
+
+#[derive(Debug)]
+struct Screen {
+    filter: ScreenSanitizer,
+    state: ScreenState,
+    notices: Notices,
+}
+
+/// What a command is connected with.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Streams {
+    /// A terminal of this size.
+    Terminal(TerminalSize),
+    /// Pipes.
+    Pipes,
+}
+
+impl Hub {
+    pub(super) fn new(
+        streams: Streams,
+        typed: Sender<Typed>,
+        journal: Journal,
+        limits: Limits,
+    ) -> Self {
+        let drawn = match streams {
+            Streams::Terminal(size) => Drawn::Screen(Box::new(Screen {
+                filter: ScreenSanitizer::default(),
+                state: ScreenState::new(size),
+                notices: Notices::default(),
+            })),
+            Streams::Pipes => Drawn::Tail(VecDeque::new(), 0),
+        };
+        let now = Instant::now();
+        Self {
+            state: Mutex::new(State {
+                drawn,
+                clients: Vec::new(),
+                listeners: Vec::new(),
+                next_id: 1,
+                typed,
+                journal,
+                session: KeeperState::Running,
+                stop: None,
+                execs: 0,
+                limits,
+                quiet_since: now,
+                began: now,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Takes what the command printed, without secrets.
+    pub(super) fn output(&self, channel: Channel, chunk: &[u8]) {
+        let mut state = self.lock();
+        state.quiet_since = Instant::now();
+        let frames = state.draw(channel, chunk);
+        let mut followers = Vec::new();
+        for Attached { client, .. } in &state.clients {
+            match client.delivery {
+                Delivery::Lossy => frames.iter().for_each(|frame| client.offer(frame)),
+                Delivery::Lossless => followers.push(Arc::clone(client)),
+            }
+        }
+        drop(state);
+        // Without the lock: only the command waits for them.
+        for client in followers {
+            frames.iter().for_each(|frame| client.deliver(frame));
+        }
+    }
+
+    /// Attaches a client: its queue begins with the answer and with what there is to see.
+    pub(super) fn attach(&self, attach: &Attach) -> Result<Arc<Client>, Refused> {
+        let mut state = self.lock();
+        state.accepts(state.clients.len() < MOST_CLIENTS)?;
+        let is_driven = state.clients.iter().any(|attached| attached.drives);
+        let drives = match (attach.mode, is_driven) {
+            (AttachMode::Drive, true) => {
+                let text = "another client drives this session".to_owned();
+                return Err(refused(RefusalCode::Driven, text));
+            }
+            (AttachMode::Take | AttachMode::Drive, _) => true,
+            (AttachMode::Follow, _) => !is_driven,
+            (AttachMode::Watch, _) => false,
+        };
+        let delivery = match attach.mode {
+            AttachMode::Follow => Delivery::Lossless,
+            _ => Delivery::Lossy,
+        };
+        let client = Arc::new(Client::new(state.new_id(), delivery));
+        if drives {
+            state.unseat();
+        }
+        let accepted = Accepted {
+            driver: drives,
+            terminal: matches!(state.drawn, Drawn::Screen(_)),
+            status: None,
+        };
+        if let Ok(reply) = Frame::json(Kind::Reply, &Reply::Ok(accepted)) {
+            client.tell(&reply);
+        }
+        client.resync(state.drawn.frames().into_iter());
+        let attached = Arc::clone(&client);
+        state.clients.push(Attached {
+            client: attached,
+            drives,
+        });
+        if let Some(size) = attach.size.filter(|_| drives) {
+            state.resize(size.into());
+        }
+        state.happened(Happening::Attached { driver: drives });
+        self.changed.notify_all();
+        Ok(client)
+    }
+
+    /// Gives the driver's seat to a client that is attached.
+    pub(super) fn take(&self, client: &Client) {
+        let mut state = self.lock();
+        state.unseat();
+        for attached in &mut state.clients {
+            attached.drives = attached.client.id == client.id;
+        }
+    }
+
+    /// Lets a client go.
+    pub(super) fn detach(&self, client: &Client) {
+        client.gone();
+        let mut state = self.lock();
+        let before = state.clients.len();
+        state
+            .clients
+            .retain(|attached| attached.client.id != client.id);
+        if state.clients.len() < before {
+            state.happened(Happening::Detached);
+        }
+        self.changed.notify_all();
+    }
+
+    /// Passes on what a client typed. Returns false if it does not drive.
+    pub(super) fn type_in(&self, client: &Client, typed: Typed) -> bool {
+        if !self.drives(client) {
+            return false;
+        }
+        let mut state = self.lock();
+        state.quiet_since = Instant::now();
+        match typed {
+            Typed::Resize(size) => state.resize(size),
+            typed => drop(state.typed.send(typed)),
+        }
+        true
+    }
+
+    /// Whether a client drives.
+    pub(super) fn drives(&self, client: &Client) -> bool {
+        let state = self.lock();
+        let mut all = state.clients.iter();
+        all.any(|attached| attached.drives && attached.client.id == client.id)
+    }
+
+    /// Brings a client up to date that did not read for long.
+    pub(super) fn resync(&self, client: &Client) {
+        let state = self.lock();
+        client.resync(state.drawn.frames().into_iter());
+    }
+
+    /// Shows a client each event after `since`, and those that follow.
+    pub(super) fn listen(&self, since: &[SessionEvent]) -> Result<Arc<Client>, Refused> {
+        let mut state = self.lock();
+        state.accepts(state.listeners.len() < MOST_CLIENTS)?;
+        let client = Arc::new(Client::new(state.new_id(), Delivery::Lossy));
+        if let Ok(reply) = Frame::json(Kind::Reply, &Reply::Ok(Accepted::default())) {
+            client.tell(&reply);
+        }
+        since.iter().for_each(|event| tell_event(&client, event));
+        state.listeners.push(Arc::clone(&client));
+        Ok(client)
+    }
+
+    /// Ends what was begun with [`Hub::listen`].
+    pub(super) fn unlisten(&self, client: &Client) {
+        client.gone();
+        self.lock()
+            .listeners
+            .retain(|listener| listener.id != client.id);
+    }
+
+    /// Writes down what happened, and tells every client.
+    pub(super) fn happened(&self, what: Happening) {
+        self.lock().happened(what);
+    }
+
+    /// Shows clients what lazaret itself says.
+    pub(super) fn message(&self, text: &[u8]) {
+        let state = self.lock();
+        for chunk in text.chunks(super::frame::LONGEST) {
+            let frame = Frame::new(Kind::Message, chunk.to_vec());
+            let clients = state.clients.iter();
+            clients.for_each(|attached| attached.client.tell(&frame));
+        }
+    }
+
+    /// Counts a process beside the command.
+    pub(super) fn exec_begins(&self) -> Result<(), Refused> {
+        /// The most of them at once; PID 1 has as many places.
+        const MOST: usize = 31;
+        let mut state = self.lock();
+        state.accepts(state.execs < MOST)?;
+        state.execs += 1;
+        state.quiet_since = Instant::now();
+        Ok(())
+    }
+
+    /// Counts one less.
+    pub(super) fn exec_ended(&self) {
+        let mut state = self.lock();
+        state.execs = state.execs.saturating_sub(1);
+        state.quiet_since = Instant::now();
+    }
+
+    /// Returns where the session is.
+    pub(super) fn status(&self) -> KeeperStatus {
+        let state = self.lock();
+        KeeperStatus {
+            state: state.session,
+            pid: std::process::id(),
+            attached: state.clients.len(),
+            driven: state.clients.iter().any(|attached| attached.drives),
+            execs: state.execs,
+            quiet_s: state.quiet_for().as_secs(),
+            idle_s: state.limits.idle.map(|idle| idle.as_secs()),
+            life_s: state.limits.life.map(|life| life.as_secs()),
+        }
+    }
+
+    /// Changes the limits.
+    pub(super) fn set_limits(&self, change: impl FnOnce(&mut Limits)) {
+        change(&mut self.lock().limits);
+        self.changed.notify_all();
+    }
+
+    /// Says that the session is to be stopped. Only the first cause counts.
+    pub(super) fn stop(&self, why: StopCause) {
+        let mut state = self.lock();
+        if state.stop.is_none() {
+            state.stop = Some(why);
+            state.session = KeeperState::Ending;
+            state.happened(Happening::Stopping { why });
+        }
+        self.changed.notify_all();
+    }
+
+    /// Says that the command has ended. Its container stays or not.
+    pub(super) fn command_ended(&self, happening: Happening) {
+        let mut state = self.lock();
+        let stays = matches!(happening, Happening::RunEnded { stays: true, .. });
+        if state.stop.is_none() {
+            state.session = match stays {
+                true => KeeperState::Idle,
+                false => KeeperState::Ending,
+            };
+        }
+        state.happened(happening);
+        self.changed.notify_all();
+    }
+
+    /// Waits until a client is attached, or the session is to be stopped, or for `limit`.
+    pub(super) fn await_client(&self, limit: Duration) {
+        let state = self.lock();
+        let waited = self.changed.wait_timeout_while(state, limit, |state| {
+            state.clients.is_empty() && state.stop.is_none()
+        });
+        drop(waited);
+    }
+
+    /// Waits for a moment, or until the session is to be stopped. Returns whether it is.
+    pub(super) fn await_stop(&self, moment: Duration) -> bool {
+        let state = self.lock();
+        let waited = (self.changed).wait_timeout_while(state, moment, |state| state.stop.is_none());
+        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        state.stop.is_some()
+    }
+
+    /// Waits until a limit may have been reached, or is another one, or the session is to be
+    /// stopped. Returns whether it is.
+    pub(super) fn await_limit(&self, most: Duration) -> bool {
+        let moment = self.until_limit().min(most);
+        let state = self.lock();
+        let limits = state.limits;
+        let waited = self.changed.wait_timeout_while(state, moment, |state| {
+            state.stop.is_none() && state.limits == limits
+        });
+        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        state.stop.is_some()
+    }
+
+    /// Returns the limit that the session has reached, if any.
+    pub(super) fn reached_limit(&self) -> Option<StopCause> {
+        let state = self.lock();
+        let reached = |limit: Option<Duration>, time| limit.is_some_and(|limit| time >= limit);
+        if reached(state.limits.life, state.began.elapsed()) {
+            return Some(StopCause::Life);
+        }
+        (!state.is_used() && reached(state.limits.idle, state.quiet_for()))
+            .then_some(StopCause::Idle)
+    }
+
+    /// Returns how long no limit can be reached.
+    fn until_limit(&self) -> Duration {
+        let state = self.lock();
+        let left = |limit: Option<Duration>, time: Duration| {
+            limit.map_or(Duration::MAX, |limit| limit.saturating_sub(time))
+        };
+        let life = left(state.limits.life, state.began.elapsed());
+        let idle = match state.is_used() {
+            true => Duration::MAX,
+            false => left(state.limits.idle, state.quiet_for()),
+        };
+        life.min(idle).max(Duration::from_millis(100))
+    }
+
+    /// Says how the session ended, and waits until every client has heard it.
+    pub(super) fn finish(&self, exit: &Exit) {
+        let clients: Vec<Arc<Client>> = {
+            let mut state = self.lock();
+            let exit_code = exit.code;
+            state.happened(Happening::Ended { exit_code });
+            let attached = state.clients.drain(..).map(|attached| attached.client);
+            let attached: Vec<_> = attached.collect();
+            attached
+                .into_iter()
+                .chain(state.listeners.drain(..))
+                .collect()
+        };
+        let last = match Frame::json(Kind::Exit, exit) {
+            Ok(frame) => Ok(frame),
+            // The report of a large batch: `show --json` has it.
+            Err(_) => Frame::json(
+                Kind::Exit,
+                &Exit {
+                    report: None,
+                    ..exit.clone()
+                },
+            ),
+        };
+        for client in &clients {
+            if let Ok(last) = &last {
+                client.tell(last);
+            }
+            client.close();
+        }
+        clients.iter().for_each(|client| client.drain(LAST_WORDS));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Refuses what comes too late, or is too much.
+    fn accepts(&self, has_room: bool) -> Result<(), Refused> {
+        let is_ending = self.session == KeeperState::Ending;
+        match (is_ending, has_room) {
+            (true, _) => Err(refused(
+                RefusalCode::Ending,
+                "the session is ending".to_owned(),
+            )),
+            (false, false) => Err(refused(
+                RefusalCode::Busy,
+                "the session has as many clients as it can take".to_owned(),
+            )),
+            (false, true) => Ok(()),
+        }
+    }
+
+    /// Whether a user is at work with it.
+    fn is_used(&self) -> bool {
+        self.execs > 0 || self.clients.iter().any(|attached| attached.drives)
+    }
+
+    fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    fn unseat(&mut self) {
+        for attached in &mut self.clients {
+            attached.drives = false;
+        }
+    }
+
+    fn quiet_for(&self) -> Duration {
+        self.quiet_since.elapsed()
+    }
+
+    fn resize(&mut self, size: TerminalSize) {
+        if let Drawn::Screen(screen) = &mut self.drawn {
+            screen.state.resize(size);
+            drop(self.typed.send(Typed::Resize(size)));
+        }
+    }
+
+    fn happened(&mut self, what: Happening) {
+        let event = self.journal.add(what);
+        let clients = self.clients.iter().map(|attached| &attached.client);
+        for client in clients.chain(&self.listeners) {
+            tell_event(client, &event);
+        }
+    }
+
+    /// Draws what was printed. Returns what clients are to get.
+    fn draw(&mut self, channel: Channel, chunk: &[u8]) -> Vec<Frame> {
+        let is_driven = self.clients.iter().any(|attached| attached.drives);
+        let (frames, notice) = match &mut self.drawn {
+            Drawn::Screen(screen) => {
+                screen.notices.feed(chunk);
+                let notice = screen.notices.take(Instant::now());
+                let filtered = screen.filter.pass(chunk);
+                screen.state.feed(&filtered);
+                let replies = screen.state.take_replies();
+                if !is_driven && !replies.is_empty() {
+                    drop(self.typed.send(Typed::Keys(replies)));
+                }
+                (Frame::data(Channel::Screen, &filtered).collect(), notice)
+            }
+            Drawn::Tail(tail, held) => {
+                let frames: Vec<Frame> = Frame::data(channel, chunk).collect();
+                for frame in &frames {
+                    *held += frame.payload.len();
+                    tail.push_back(frame.clone());
+                }
+                while *held > TAIL
+                    && let Some(oldest) = tail.pop_front()
+                {
+                    *held -= oldest.payload.len();
+                }
+                (frames, None)
+            }
+        };
+        if let Some(notice) = notice {
+            self.happened(Happening::NeedsInput { text: notice.text });
+        }
+        frames
+    }
+}
+
+impl Drawn {
+    /// Returns what a client is to get that has seen nothing.
+    fn frames(&self) -> Vec<Frame> {
+        match self {
+            Self::Screen(screen) => {
+                let first = Frame::new(Kind::Screen, Vec::new());
+                let rest = screen.state.restore();
+                std::iter::once(first)
+                    .chain(Frame::data(Channel::Screen, &rest))
+                    .collect()
+            }
+            Self::Tail(tail, _) => tail.iter().cloned().collect(),
+        }
+    }
+}
+
+fn tell_event(client: &Client, event: &SessionEvent) {
+    if let Ok(frame) = Frame::json(Kind::Event, event) {
+        client.tell(&frame);
+    }
+}

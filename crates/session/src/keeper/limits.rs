@@ -1,0 +1,21 @@
+//! `Limits`: how long a kept session may do nothing, and how long it may last.
+
+use std::time::Duration;
+
+/// How long; `None` for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Without a driver, a process beside the command, or a byte from the command.
+    pub idle: Option<Duration>,
+    /// From the start of the command on.
+    pub life: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            idle: Some(Duration::from_secs(12 * 3600)),
+            life: Some(Duration::from_secs(14 * 24 * 3600)),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! `LiveContainer`: the container of a command that runs, for processes beside it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use lazaret_egress::Patterns;
+use lazaret_runtime::{
+    Engine, EngineError, EnvName, ExecSpec, HardenedSpec, Process, Stdin, Terminal,
+};
+
+use crate::engine::signal::SIGKILL;
+
+/// What it takes to start a process beside the command.
+#[derive(Debug, Clone)]
+pub struct LiveContainer {
+    /// The engine.
+    pub engine: Arc<dyn Engine>,
+    /// What it may do.
+    pub agent: HardenedSpec,
+    /// Variables of the command.
+    pub env: BTreeMap<EnvName, String>,
+    /// Where the command starts.
+    pub workdir: String,
+    /// What may not be printed.
+    pub patterns: Option<Patterns>,
+}
+
+/// A process beside the command.
+#[derive(Debug)]
+pub(super) struct Beside {
+    pub(super) argv: Vec<String>,
+    /// Beside those of the command.
+    pub(super) env: BTreeMap<EnvName, String>,
+    pub(super) workdir: Option<String>,
+    pub(super) stdin: Stdin,
+    pub(super) terminal: Terminal,
+}
+
+impl LiveContainer {
+    /// Starts a process that is held as the command is.
+    pub(super) fn spawn(&self, beside: Beside) -> Result<Process, EngineError> {
+        let mut env = self.env.clone();
+        env.extend(beside.env);
+        let argv = self.agent.timed_argv(&beside.argv, None);
+        let spec = ExecSpec {
+            argv,
+            env,
+            workdir: Some(beside.workdir.unwrap_or_else(|| self.workdir.clone())),
+            stdin: beside.stdin,
+            terminal: beside.terminal,
+        };
+        self.engine.exec(&self.agent.spec().name, &spec)
+    }
+
+    /// Kills every process in it.
+    pub(super) fn kill(&self) -> Result<(), EngineError> {
+        self.engine
+            .signal_container(&self.agent.spec().name, SIGKILL)
+    }
+}

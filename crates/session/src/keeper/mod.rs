@@ -1,0 +1,276 @@
+//! The keeper: a process that has a live session, and the clients that come and go.
+//!
+//! A session whose command outlives the terminal that it was started in belongs to a process of its
+//! own. That process holds the session's lock, its streams and its network, and listens on a socket
+//! in the session's directory. Clients are attached to the command, run processes beside it, hear
+//! what happens, and end it. It never asks a question: changes that need an answer wait.
+//!
+//! ```text
+//! keeper → client   HELLO
+//! client → keeper   REQUEST                              one for each connection
+//! keeper → client   REPLY                                an error ends the connection
+//!   attach          → DATA stdin, RESIZE, TAKE           ← SCREEN, DATA, EVENT, MESSAGE, EXIT
+//!   exec            → DATA stdin, EOF, RESIZE, SIGNAL    ← DATA stdout, DATA stderr, EXIT
+//!   events          ← EVENT, EXIT
+//!   status, stop, limits: nothing more
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | [`frame`], [`message`] | the protocol |
+//! | `place`, `server` | the socket, and who comes in there |
+//! | `hub`, `client` | output to every client, input from one |
+//! | `exec` | a process beside the command |
+//! | [`journal`] | what happened, in numbers |
+//! | [`connection`] | the client's end |
+
+mod answer;
+mod client;
+pub mod connection;
+mod exec;
+pub mod frame;
+mod hub;
+pub mod journal;
+pub mod limits;
+pub mod live;
+pub mod message;
+mod place;
+mod server;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use lazaret_runtime::TerminalSize;
+
+use crate::cancel::Cancel;
+use crate::keeper::frame::Channel;
+use crate::keeper::hub::{Hub, Streams};
+use crate::keeper::journal::{Happening, Journal};
+use crate::keeper::limits::Limits;
+use crate::keeper::live::LiveContainer;
+use crate::keeper::message::Exit;
+use crate::keeper::server::Server;
+use crate::lifecycle::follow::{CommandIo, CommandTerminal};
+use crate::output::terminal::{CommandInput, Typed};
+use crate::store::SessionDir;
+use crate::store::record::CommandEnd;
+
+/// How long the command waits for the client that asked for it.
+const FIRST_CLIENT: Duration = Duration::from_secs(10);
+
+/// Between two looks at a container that stays without a command.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Whether a session lasts longer than its command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterCommand {
+    /// It ends with it.
+    End,
+    /// Its container stays until the session is stopped.
+    Stay,
+}
+
+/// Whether the command starts before a client is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstClient {
+    /// It does not wait.
+    None,
+    /// It waits for one, for some seconds.
+    Awaited,
+}
+
+/// What a keeper is to do.
+#[derive(Debug, Clone, Copy)]
+pub struct KeeperOptions {
+    /// The size of the command's terminal; `None` if it has none.
+    pub terminal: Option<TerminalSize>,
+    /// What follows the command.
+    pub after: AfterCommand,
+    /// Who is there first.
+    pub first: FirstClient,
+    /// How long it may last.
+    pub limits: Limits,
+}
+
+/// What the process of a keeper does once clients can come, such as leaving its terminal.
+pub type OnReachable = Box<dyn FnOnce(&SessionDir, Messages) -> io::Result<()> + Send>;
+
+/// Keeps one session.
+pub struct Keeper {
+    options: KeeperOptions,
+    cancel: Cancel,
+    on_reachable: Mutex<Option<OnReachable>>,
+    typed: (mpsc::Sender<Typed>, Mutex<Option<Receiver<Typed>>>),
+    live: OnceLock<Reachable>,
+}
+
+/// A keeper that clients can reach.
+#[derive(Debug)]
+struct Reachable {
+    hub: Arc<Hub>,
+    dir: SessionDir,
+}
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keeper")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Keeper {
+    /// Makes a keeper that no client can reach yet.
+    pub fn new(options: KeeperOptions, cancel: Cancel, on_reachable: OnReachable) -> Self {
+        let (sender, receiver) = mpsc::channel();
+        Self {
+            options,
+            cancel,
+            on_reachable: Mutex::new(Some(on_reachable)),
+            typed: (sender, Mutex::new(Some(receiver))),
+            live: OnceLock::new(),
+        }
+    }
+
+    /// Tells every client how the session ended. No client comes any more.
+    pub fn finish(&self, exit: &Exit) {
+        if let Some(Reachable { hub, dir }) = self.live.get() {
+            place::remove(dir);
+            hub.finish(exit);
+        }
+    }
+
+    fn writer(&self, channel: Channel) -> Box<dyn Write + Send> {
+        match self.live.get() {
+            Some(Reachable { hub, .. }) => Box::new(ToClients {
+                hub: Arc::clone(hub),
+                channel,
+            }),
+            None => Box::new(io::sink()),
+        }
+    }
+}
+
+impl CommandIo for Keeper {
+    fn reachable(&self, dir: &SessionDir, live: LiveContainer) -> io::Result<()> {
+        let streams = match self.options.terminal {
+            Some(size) => Streams::Terminal(size),
+            None => Streams::Pipes,
+        };
+        let KeeperOptions { limits, first, .. } = self.options;
+        let hub = Hub::new(streams, self.typed.0.clone(), Journal::open(dir), limits);
+        let hub = Arc::new(hub);
+        let server = Server::new(Arc::clone(&hub), dir, live, self.cancel.clone());
+        let listener = place::listen(dir)?;
+        let serving = Arc::clone(&server);
+        thread::spawn(move || serving.serve(&listener));
+        thread::spawn(move || server.watch_limits());
+        let reachable = Reachable {
+            hub: Arc::clone(&hub),
+            dir: dir.clone(),
+        };
+        let _only_once = self.live.set(reachable);
+        let on_reachable = self.on_reachable.lock();
+        let on_reachable = on_reachable.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(on_reachable) = on_reachable {
+            on_reachable(dir, Messages(Arc::clone(&hub)))?;
+        }
+        if first == FirstClient::Awaited {
+            hub.await_client(FIRST_CLIENT);
+        }
+        Ok(())
+    }
+
+    fn stdout(&self) -> Box<dyn Write + Send> {
+        self.writer(Channel::Stdout)
+    }
+
+    fn stderr(&self) -> Box<dyn Write + Send> {
+        self.writer(Channel::Stderr)
+    }
+
+    fn terminal(&self) -> Option<CommandTerminal> {
+        let receiver = self.typed.1.lock();
+        let receiver = receiver.unwrap_or_else(PoisonError::into_inner).take();
+        Some(CommandTerminal {
+            size: self.options.terminal?,
+            input: Box::new(FromClients(receiver)),
+        })
+    }
+
+    fn started(&self, argv: &[String]) {
+        if let Some(Reachable { hub, .. }) = self.live.get() {
+            let command = argv.to_vec();
+            hub.happened(Happening::RunStarted { command });
+        }
+    }
+
+    fn ended(&self, end: &CommandEnd, is_up: &dyn Fn() -> bool) {
+        let Some(Reachable { hub, .. }) = self.live.get() else {
+            return;
+        };
+        let stays = self.options.after == AfterCommand::Stay && !end.interrupted;
+        hub.command_ended(Happening::RunEnded {
+            exit_code: end.exit_code,
+            timed_out: end.timed_out,
+            stays,
+        });
+        while stays && !hub.await_stop(LOOK) && is_up() {}
+        // It was for the command, which has ended.
+        self.cancel.acknowledge();
+    }
+}
+
+/// Shows clients what lazaret itself says.
+#[derive(Debug, Clone)]
+pub struct Messages(Arc<Hub>);
+
+impl Write for Messages {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.message(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Takes one stream of the command.
+struct ToClients {
+    hub: Arc<Hub>,
+    channel: Channel,
+}
+
+impl Write for ToClients {
+    fn write(&mut self, chunk: &[u8]) -> io::Result<usize> {
+        self.hub.output(self.channel, chunk);
+        Ok(chunk.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What clients type.
+struct FromClients(Option<Receiver<Typed>>);
+
+impl CommandInput for FromClients {
+    fn next(&mut self) -> Typed {
+        /// How long secrets that are cut in two are held back.
+        const BEAT: Duration = Duration::from_millis(100);
+        let Some(receiver) = &self.0 else {
+            return Typed::Gone;
+        };
+        match receiver.recv_timeout(BEAT) {
+            Ok(typed) => typed,
+            Err(mpsc::RecvTimeoutError::Timeout) => Typed::Nothing,
+            Err(mpsc::RecvTimeoutError::Disconnected) => Typed::Gone,
+        }
+    }
+}
