@@ -24,6 +24,7 @@ mod image;
 mod image_layers;
 mod interrupt;
 mod isolation;
+mod keeper;
 mod kept;
 mod limits;
 mod live;
@@ -73,6 +74,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     net::SCENARIOS,
     login::SCENARIOS,
     terminal::SCENARIOS,
+    keeper::SCENARIOS,
     private::SCENARIOS,
     kept::SCENARIOS,
     times::SCENARIOS,
