@@ -16,6 +16,7 @@ mod pid1;
 mod probe;
 mod processes;
 mod protect;
+mod seat;
 mod syscall;
 mod verify_protection;
 
@@ -55,6 +56,7 @@ fn act(verb: Verb) -> ExitCode {
         Verb::Relay { routes } => network::relay(&routes),
         Verb::Release { root } => protect::release(&root),
         Verb::Run(command) => exec::run(command),
+        Verb::Seat(command) => seat::run(command),
         Verb::VerifyProtection { root } => verify_protection::run(&root),
         Verb::Unfreeze => freeze::unfreeze(),
         Verb::Update { root, mode } => update::run(&root, mode),

@@ -1,10 +1,16 @@
-//! Which processes there are in the container, and which of them stand still
-//! (`man 5 proc_pid_stat`).
+//! Which processes there are in the container, which of them stand still, and which belong to a
+//! session (`man 5 proc_pid_stat`).
 
 use std::fs;
 use std::io;
 
 use rustix::process::Pid;
+
+use crate::syscall::signal_process;
+
+/// How often a session is looked through for processes that were forked meanwhile, before a
+/// SIGKILL counts as sent to all of it.
+const PASSES: usize = 8;
 
 /// Whether a process can do anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +47,8 @@ pub(crate) fn processes() -> io::Result<Vec<Seen>> {
         let Ok(stat) = fs::read(format!("{folder}/stat")) else {
             continue;
         };
-        let (Some(pid), Some((_, parent))) = (Pid::from_raw(pid), parse(&stat)) else {
+        let (Some(pid), Some(Stat { parent, .. })) = (Pid::from_raw(pid), Stat::parse(&stat))
+        else {
             continue;
         };
         let run_state = run_state(&folder);
@@ -54,6 +61,35 @@ pub(crate) fn processes() -> io::Result<Vec<Seen>> {
     Ok(seen)
 }
 
+/// Signals a process and every other one of the session that it leads. One that is gone counts as
+/// signalled.
+pub(crate) fn signal_session(leader: i32, signal: i32) {
+    // It may not have started its session yet.
+    let _gone = signal_process(leader, signal);
+    for pass in 0..PASSES {
+        let members = session(leader);
+        for member in &members {
+            if *member != leader || pass > 0 {
+                let _gone = signal_process(*member, signal);
+            }
+        }
+        if members.is_empty() || signal != libc::SIGKILL {
+            return;
+        }
+    }
+}
+
+/// Lists the living processes of the session that `leader` began, whether it lives or not.
+pub(crate) fn session(leader: i32) -> Vec<i32> {
+    let mut members = numbers("/proc").unwrap_or_default();
+    members.retain(|pid| {
+        let stat = fs::read(format!("/proc/{pid}/stat")).ok();
+        let stat = stat.and_then(|stat| Stat::parse(&stat));
+        stat.is_some_and(|stat| stat.session == leader && !stat.is_dead)
+    });
+    members
+}
+
 /// The state of a process is that of its first thread, which may be dead while others run.
 fn run_state(folder: &str) -> RunState {
     let Ok(threads) = numbers(&format!("{folder}/task")) else {
@@ -61,7 +97,7 @@ fn run_state(folder: &str) -> RunState {
     };
     let motions = threads.into_iter().filter_map(|thread| {
         let stat = fs::read(format!("{folder}/task/{thread}/stat")).ok()?;
-        Some(parse(&stat)?.0)
+        Some(Stat::parse(&stat)?.run_state)
     });
     motions.max().unwrap_or(RunState::Still)
 }
@@ -76,18 +112,36 @@ fn numbers(folder: &str) -> io::Result<Vec<i32>> {
     Ok(numbers)
 }
 
-/// Reads the state and the parent out of a `stat` line. The name, in parentheses, is the
-/// process's own choice: it may hold any byte but NUL, parentheses too.
-fn parse(stat: &[u8]) -> Option<(RunState, i32)> {
-    let end = stat.iter().rposition(|&byte| byte == b')')?;
-    let rest = str::from_utf8(stat.get(end + 1..)?).ok()?;
-    let mut words = rest.split_ascii_whitespace();
-    let run_state = match words.next()? {
-        "T" | "t" | "Z" | "X" | "x" => RunState::Still,
-        "D" => RunState::Waiting,
-        _ => RunState::Moving,
-    };
-    Some((run_state, words.next()?.parse().ok()?))
+/// What a `stat` line says of a process or a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stat {
+    run_state: RunState,
+    is_dead: bool,
+    parent: i32,
+    session: i32,
+}
+
+impl Stat {
+    /// Reads a line. The name, in parentheses, is the process's own choice: it may hold any byte
+    /// but NUL, parentheses too.
+    fn parse(stat: &[u8]) -> Option<Self> {
+        let end = stat.iter().rposition(|&byte| byte == b')')?;
+        let rest = str::from_utf8(stat.get(end + 1..)?).ok()?;
+        let mut words = rest.split_ascii_whitespace();
+        let state = words.next()?;
+        let parent = words.next()?.parse().ok()?;
+        let _group = words.next()?;
+        Some(Self {
+            run_state: match state {
+                "T" | "t" | "Z" | "X" | "x" => RunState::Still,
+                "D" => RunState::Waiting,
+                _ => RunState::Moving,
+            },
+            is_dead: matches!(state, "Z" | "X" | "x"),
+            parent,
+            session: words.next()?.parse().ok()?,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -96,14 +150,29 @@ mod tests {
 
     #[test]
     fn a_name_can_not_pass_for_a_state() {
-        assert_eq!(
-            parse(b"7 (sh) S 1 7 7 0 -1 4194304\n"),
-            Some((RunState::Moving, 1))
-        );
-        assert_eq!(parse(b"7 (\xff) T 1) R 3 7"), Some((RunState::Moving, 3)));
-        assert_eq!(parse(b"7 (a) R 1) T 3 7"), Some((RunState::Still, 3)));
-        assert_eq!(parse(b"7 (a) D 0 7"), Some((RunState::Waiting, 0)));
+        let parse = |stat: &[u8]| {
+            let stat = Stat::parse(stat)?;
+            Some((stat.run_state, stat.is_dead, stat.parent, stat.session))
+        };
+        let moving = |parent| Some((RunState::Moving, false, parent, 9));
+        assert_eq!(parse(b"7 (sh) S 1 7 9 0 -1 4194304\n"), moving(1));
+        assert_eq!(parse(b"7 (\xff) T 1) R 3 7 9"), moving(3));
+        let still = Some((RunState::Still, false, 3, 9));
+        assert_eq!(parse(b"7 (a) R 1) T 3 7 9"), still);
+        let waiting = Some((RunState::Waiting, false, 0, 9));
+        assert_eq!(parse(b"7 (a) D 0 7 9"), waiting);
+        let dead = Some((RunState::Still, true, 1, 9));
+        assert_eq!(parse(b"7 (a) Z 1 7 9"), dead);
+        assert_eq!(parse(b"7 (a) Z 1 7"), None);
         assert_eq!(parse(b"7 (a"), None);
+    }
+
+    #[test]
+    fn a_session_is_listed_by_its_leader() {
+        let me = rustix::process::getpid().as_raw_nonzero().get();
+        let leader = rustix::process::getsid(None).unwrap();
+        assert!(session(leader.as_raw_nonzero().get()).contains(&me));
+        assert_eq!(session(i32::MAX), Vec::<i32>::new());
     }
 
     #[test]

@@ -114,6 +114,16 @@ pub(crate) fn queue_signal(pid: i32, signal: c_int, value: u64) -> io::Result<()
     zero(unsafe { libc::sigqueue(pid, signal, value) })
 }
 
+/// Sends a signal to a process. (rustix knows no real-time signals.)
+pub(crate) fn signal_process(pid: i32, signal: c_int) -> io::Result<()> {
+    if pid <= 0 {
+        // Those are groups, or everyone.
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: no memory is involved.
+    zero(unsafe { libc::kill(pid, signal) })
+}
+
 /// Sends a signal to every process that we may signal, except ourselves (and PID 1).
 ///
 /// With signal 0 nothing is sent: the outcome tells whether there is one.

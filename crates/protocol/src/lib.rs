@@ -16,7 +16,7 @@
 //! | `export` | [`SurveyRequest`], then [`write_wanted`] | [`Survey`], then a stream |
 //! | `gateway` | orders of `lazaret-egress` | its events |
 //! | `hold` | any byte as a heartbeat, [`freeze::END`] | [`freeze::FreezeReply`] |
-//! | `init` | [`init::START`] on its socket, then [`init::SpawnMessage`] | [`init::InitNotice`] |
+//! | `init` | [`init::InitRequest`] on its socket, then [`init::SpawnMessage`] | [`init::InitNotice`] |
 //! | `layer` | | a tar of what the step changed |
 //! | `lend` | [`SentCredential`] lines, `end` | [`CredentialEvent`] lines |
 //! | `probe` | [`ProbeRequest`] as arguments | [`ProbeReport`] |
@@ -25,6 +25,7 @@
 //! | `relay` | | `ready` |
 //! | `release` | | |
 //! | `run` | the words of [`bootstrap`], then the command's input | [`ProbeReport`], then the command's output |
+//! | `seat` | [`seat::ToSeat`] frames | [`seat::FromSeat`] frames |
 //! | `sealed` | [`Protection`] | lines `broken ATTEMPT PATH`, `end ENTRIES BROKEN` |
 //! | `thaw` | | |
 //! | `update --ground` | [`Preconditions`] | [`PreconditionResult`]; goes on as `update` if it differs |
@@ -72,7 +73,9 @@ mod line;
 pub mod messages;
 pub mod probe;
 pub mod records;
+pub mod seat;
 pub mod stream;
+mod terminal_size;
 #[cfg(feature = "fuzz")]
 pub mod testing;
 mod ulimit;
@@ -106,5 +109,6 @@ pub use stream::{
     Body, Member, MemberKind, MemberPath, Members, SendFileError, StreamError, StreamLimits,
     StreamWriter, TRAILER_BYTES, Trailer, TrailerError,
 };
+pub use terminal_size::TerminalSize;
 pub use ulimit::{Resource, Ulimit};
-pub use verb::{PortRoute, RunCommand, UpdateMode, UsageError, Verb};
+pub use verb::{PortRoute, RunCommand, SeatCommand, UpdateMode, UsageError, Verb, WhenAbandoned};

@@ -152,8 +152,8 @@ pub trait Engine: Send + Sync + fmt::Debug {
     fn exec(&self, name: &ContainerName, spec: &ExecSpec) -> Result<Process, EngineError>;
 
     /// Returns the channel to a container's first process, if that is a porter that this
-    /// process may look into. It serves once, for a process without a terminal, whose streams
-    /// then go past the engine. `None` where only the engine can start processes.
+    /// process may look into. The streams of what it starts go past the engine. `None` where only
+    /// the engine can start processes. [`Spawner`](crate::Spawner) decides between the two.
     fn init_channel(&self, _name: &ContainerName) -> Option<InitChannel> {
         None
     }

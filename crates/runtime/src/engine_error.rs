@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use crate::ContainerName;
+
 /// What went wrong at an engine.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -90,6 +92,14 @@ pub enum EngineError {
         verb: &'static str,
         /// Why not.
         reason: &'static str,
+    },
+    /// PID 1 of a container, which starts its processes, did not start one.
+    #[error("cannot start a process in {container}: {cause}")]
+    NotStarted {
+        /// The container.
+        container: ContainerName,
+        /// Why not.
+        cause: String,
     },
     /// The engine said no. The message is the engine's own and not to be trusted on a terminal.
     #[error("{verb}: the engine refused: {message}")]

@@ -17,7 +17,9 @@ mod lease;
 mod names;
 mod process;
 mod proof;
+mod seat;
 mod seccomp;
+mod spawner;
 mod spec;
 mod stored_controls;
 #[cfg(feature = "weaken")]
@@ -39,14 +41,17 @@ pub use harden::{
     AGENT_HOME, AGENT_ID, Controls, ENGINE_ENV, HardenedSpec, Namespace, Tmpfs, Unenforceable,
     UserId,
 };
-pub use init_channel::InitChannel;
+pub use init_channel::{ConnectedChannel, InitChannel, StartError};
 pub use lease::{ContainerLease, Lease, Removable, UnremovedResource, VolumeLease, unremoved};
 pub use names::{
     AliasName, ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName,
 };
-pub use process::{ExecSpec, Process, ProcessControl, Stdin, Terminal, TerminalSize};
+pub use process::{
+    ExecSpec, Process, ProcessControl, Stdin, Terminal, TerminalSize, WhenAbandoned,
+};
 pub use proof::{Expected, ProbeFailure, Proof, Proven, ProvenControl};
 pub use seccomp::PROFILE as SECCOMP_PROFILE;
+pub use spawner::{Spawner, Transport};
 pub use spec::{
     Access, BuildNetwork, BuildSpec, ContainerSpec, HostAlias, Limits, Network, Privilege, Role,
     VolumeMount,

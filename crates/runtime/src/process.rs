@@ -4,16 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Read, Write};
 
-use crate::EngineError;
+pub use lazaret_protocol::{TerminalSize, WhenAbandoned};
 
-/// Columns and rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TerminalSize {
-    /// Columns.
-    pub columns: u16,
-    /// Rows.
-    pub rows: u16,
-}
+use crate::EngineError;
 
 /// Whether a process gets a pseudo terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,10 +39,13 @@ pub struct ExecSpec {
     pub stdin: Stdin,
     /// Terminal.
     pub terminal: Terminal,
+    /// What becomes of it once its [`Process`] is dropped.
+    pub when_abandoned: WhenAbandoned,
 }
 
 impl ExecSpec {
-    /// Returns a spec without further environment, directory or terminal.
+    /// Returns a spec without further environment, directory or terminal, of a process that goes
+    /// on when it is let go of.
     pub fn new(argv: Vec<String>, stdin: Stdin) -> Self {
         Self {
             argv,
@@ -57,14 +53,16 @@ impl ExecSpec {
             workdir: None,
             stdin,
             terminal: Terminal::None,
+            when_abandoned: WhenAbandoned::Leave,
         }
     }
 }
 
 /// A started process: its three streams and the means to end it.
 ///
-/// Dropping the streams closes our end only; the process is ended by stopping its
-/// container.
+/// Dropping the streams closes our end only. Dropping all of it ends a process that was started
+/// with [`WhenAbandoned::End`]: its session gets SIGHUP, after 5 s SIGTERM, after another 5 s
+/// SIGKILL. Any other goes on until its container is stopped.
 pub struct Process {
     /// Takes what the process reads; dropping it is end of file. `None` for [`Stdin::Closed`].
     pub stdin: Option<Box<dyn Write + Send>>,
@@ -72,7 +70,7 @@ pub struct Process {
     pub stdout: Box<dyn Read + Send>,
     /// What the process writes to stderr; empty with a terminal.
     pub stderr: Box<dyn Read + Send>,
-    /// Waits and resizes.
+    /// Waits, resizes and signals.
     pub control: Box<dyn ProcessControl>,
 }
 
@@ -97,4 +95,15 @@ pub trait ProcessControl: Send + Sync {
     /// # Errors
     /// When the engine refuses.
     fn resize(&self, size: TerminalSize) -> Result<(), EngineError>;
+
+    /// Signals every process of the session that the process leads.
+    ///
+    /// # Errors
+    /// When the engine, which started it without a seat, can't.
+    fn signal(&self, _signal: i32) -> Result<(), EngineError> {
+        Err(EngineError::Unsupported {
+            verb: "signal process",
+            reason: "an engine signals containers only",
+        })
+    }
 }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use lazaret_runtime::{
-    ContainerName, Engine, EngineError, EngineInfo, ExecSpec, Process, SessionId,
+    ContainerName, Engine, EngineError, EngineInfo, ExecSpec, Process, SessionId, Spawner,
+    Transport,
 };
 
 use crate::cancel::{Cancel, Guard};
@@ -36,8 +37,7 @@ pub struct SessionContext<'a> {
     pub timings: Timings,
     /// What is being removed meanwhile.
     pub removals: BackgroundRemovals,
-    /// Whether the first process of ours in a container is started through
-    /// [`Engine::init_channel`], where there is one.
+    /// Whether processes of ours are started through [`Engine::init_channel`], where there is one.
     pub use_init_channel: bool,
 }
 
@@ -76,25 +76,29 @@ impl SessionContext<'_> {
         })
     }
 
-    /// Starts the first process of ours in a container.
+    /// Returns what starts processes in a container: it lives as long as that is used.
+    pub(crate) fn spawner(&self, container: &ContainerName) -> Spawner {
+        let transport = match self.use_init_channel {
+            true => Transport::InitChannelIfThere,
+            false => Transport::EngineOnly,
+        };
+        Spawner::new(Arc::clone(&self.engine), container.clone(), transport)
+    }
+
+    /// Starts the first process of ours in a container, and says which way.
     ///
     /// # Errors
     /// The engine's.
-    pub(crate) fn exec_first(
+    pub(crate) fn spawn_first(
         &self,
-        container: &ContainerName,
+        spawner: &Spawner,
         spec: &ExecSpec,
     ) -> Result<Process, EngineError> {
-        let channel = match self.use_init_channel {
-            true => self.engine.init_channel(container),
-            false => None,
-        };
-        // What can't be started so is started by the engine.
-        if let Some(process) = channel.and_then(|channel| channel.start(spec).ok()) {
-            self.events.event(Event::StreamsDirect(container));
-            return Ok(process);
+        let process = spawner.spawn(spec)?;
+        if spawner.is_direct() {
+            self.events.event(Event::StreamsDirect(spawner.container()));
         }
-        self.engine.exec(container, spec)
+        Ok(process)
     }
 
     /// Runs one step, shown while it lasts and timed.

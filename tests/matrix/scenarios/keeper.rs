@@ -154,6 +154,35 @@ fn exec(ctx: &Ctx) -> Result<(), String> {
     expect("a directory that is not there", || {
         ctx.lazaret(&bad).is_ok_and(|ended| ended.code != 0)
     })?;
+    // It ends with its client, unless that says otherwise.
+    for (leave, is_left) in [(&[][..], false), (&["--leave"][..], true)] {
+        let script = "echo $$ > /tmp/pid; echo here; exec sleep 600";
+        let call = [&["exec", "s"][..], leave, &["--", "sh", "-c", script]].concat();
+        let running = ctx.call(&call).start()?;
+        running.until_said("here\n")?;
+        running.signal(Signal::KILL)?;
+        running.ends()?;
+        let lives = ["sh", "-c", "kill -0 $(cat /tmp/pid)"];
+        match is_left {
+            true => expect("it goes on", || ctx.asks(&lives) == Ok(true))?,
+            false => wait_until("it ends", || Ok(!ctx.asks(&lives)?))?,
+        }
+    }
+    // It has the size of its terminal from its first line on.
+    let person = Person::sit_down(97, 31)?;
+    let call = [
+        "exec",
+        "s",
+        "--terminal",
+        "--",
+        "sh",
+        "-c",
+        "stty size; tty; exit 4",
+    ];
+    let call = ctx.call(&call).env("TERM", "xterm-256color");
+    call.on_terminal(person.terminal()?).run()?.expect_code(4)?;
+    person.waits_for("31 97\r\n/dev/pts/")?;
+    expect("it is given back", || person.is_cooked() == Ok(true))?;
     // Its own directory, and many at once.
     let many: Vec<Running> = (0..8)
         .map(|number| {

@@ -35,6 +35,9 @@ pub struct Args {
     /// Directory that it starts in [default: that of the session's command]
     #[arg(long, value_name = "DIR")]
     pub workdir: Option<String>,
+    /// Let it go on when this process ends
+    #[arg(long)]
+    pub leave: bool,
     /// Command
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<String>,
@@ -73,6 +76,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         workdir: args.workdir,
         terminal: args.terminal.then(|| Size::from(size())),
         stdin: args.interactive || args.terminal,
+        leave: args.leave,
     };
     let terminal = match args.terminal {
         true => TerminalMode::Interactive,

@@ -29,6 +29,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         terminal: has_terminal,
         env: Vec::new(),
         workdir: None,
+        leave: false,
         command: ["sh", "-c", SHELL].map(str::to_owned).to_vec(),
     };
     exec::run(exec, app)

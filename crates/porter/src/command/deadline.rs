@@ -27,7 +27,7 @@ use crate::syscall::{BlockedSignals, Received, queue_signal};
 const MARGIN: Duration = Duration::from_secs(2);
 
 /// From SIGTERM to SIGKILL; the launcher's is as long.
-const GRACE: Duration = Duration::from_secs(15);
+pub(crate) const GRACE: Duration = Duration::from_secs(15);
 
 /// The longest time that is kept: no clock of this machine reaches it.
 const FOREVER: Duration = Duration::from_secs(1 << 40);

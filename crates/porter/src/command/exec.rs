@@ -70,11 +70,16 @@ impl Error {
 
 /// Runs the verb; returns only when the command was not started.
 pub(crate) fn run(command: RunCommand) -> ExitCode {
+    ExitCode::from(start(command))
+}
+
+/// Becomes the command; returns an exit code only when the command was not started.
+pub(crate) fn start(command: RunCommand) -> u8 {
     match become_command(command) {
-        Ok(NotWanted) => ExitCode::SUCCESS,
+        Ok(NotWanted) => 0,
         Err(error) => {
             crate::report_error(&error.to_string());
-            ExitCode::from(error.exit_code())
+            error.exit_code()
         }
     }
 }

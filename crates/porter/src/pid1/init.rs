@@ -1,10 +1,11 @@
 //! `porter init`: PID 1 of every container.
 //!
-//! Everything else comes by the engine's exec, but for one process, which may be handed in at
-//! its [`door`](crate::pid1::channel). It reaps what is orphaned, and ends the container in order when it
-//! is told so from outside, or when the command's [`deadline`](crate::command::deadline) has passed. The
-//! kernel shields PID 1 from signals it has no handler for, and kills the whole namespace when
-//! PID 1 ends (`man 7 pid_namespaces`).
+//! Every other process comes by the engine's exec, or over its [`channel`](crate::pid1::channel).
+//! It reaps what is orphaned, and ends the container in order when it is told so from outside,
+//! when the host hangs up the channel, or when the command's [`deadline`](crate::command::deadline)
+//! has passed: SIGTERM to every process, and then it waits until all are gone. Without an engine
+//! that kills them in time, it ends after [`GRACE`] itself. The kernel shields PID 1 from signals
+//! it has no handler for, and kills the whole namespace when PID 1 ends (`man 7 pid_namespaces`).
 
 use std::io;
 use std::process::ExitCode;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use lazaret_protocol::exit;
 use rustix::process::{Pid, WaitOptions, WaitStatus, wait};
 
-use crate::command::deadline::Deadline;
+use crate::command::deadline::{Deadline, GRACE};
 use crate::command::oom;
 use crate::pid1::channel::Channel;
 use crate::syscall::{BlockedSignals, signal_everyone};
@@ -25,26 +26,29 @@ const POLL: Duration = Duration::from_millis(10);
 /// How long to sleep without any signal.
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// What PID 1 is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// Waiting for orphans and for the order to end.
-    Idle,
-    /// Everyone was asked to end.
-    Ending,
-}
+/// How soon to try again what the host did not take.
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// Why everyone was asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
-    /// SIGTERM from outside, or a deadline of a command that had ended before.
+    /// SIGTERM from outside, a launcher that is gone, or a deadline of a command that had ended
+    /// before.
     Asked,
     /// The command's time was up.
     TimedOut,
 }
 
-/// Runs until SIGTERM from outside, or the command's deadline, has ended every process. The
-/// engine's SIGKILL ends those that do not obey, or this process does by ending.
+/// Everyone was asked to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ending {
+    cause: Cause,
+    /// When this process ends, and all others with it; `None` if that is left to the engine.
+    kill_at: Option<Instant>,
+}
+
+/// Runs until SIGTERM from outside, a hang-up of the host, or the command's deadline has ended
+/// every process. The engine's SIGKILL ends those that do not obey, or this process does by ending.
 pub(crate) fn run() -> ExitCode {
     match supervise() {
         Ok(cause) => ExitCode::from(match (cause, oom::kills() > 0) {
@@ -62,36 +66,36 @@ pub(crate) fn run() -> ExitCode {
 
 fn supervise() -> io::Result<Cause> {
     let signals = BlockedSignals::all()?;
-    let mut door = Channel::open();
-    let mut phase = Phase::Idle;
-    let mut cause = Cause::Asked;
+    let mut channel = Channel::open();
+    let mut ending: Option<Ending> = None;
     let mut deadline: Option<Deadline> = None;
     loop {
-        reap(|pid, status| door.ended(pid, status));
-        door.look();
+        reap(|pid, status| channel.ended(pid, status));
+        channel.look();
         // In each round: an agent that floods PID 1 with signals must not hold the clock up.
         let now = Instant::now();
-        let is_due = deadline.is_some_and(|deadline| deadline.at() <= now);
-        if phase == Phase::Idle && is_due {
-            if deadline.is_some_and(Deadline::is_running) {
-                cause = Cause::TimedOut;
+        if let Some(due) = due(deadline, &channel, now) {
+            let kill_at = Some(due.kill_at.unwrap_or(now + GRACE));
+            match &mut ending {
+                Some(ending) => ending.kill_at = ending.kill_at.or(kill_at),
+                None if !end_everyone() => return Ok(due.cause),
+                None => {
+                    let cause = due.cause;
+                    ending = Some(Ending { cause, kill_at });
+                }
             }
-            if !end_everyone() {
-                return Ok(cause);
-            }
-            phase = Phase::Ending;
         }
-        if phase == Phase::Ending && everyone_is_gone() {
-            return Ok(cause);
-        }
-        if deadline.is_some_and(|deadline| deadline.kill_at() <= now) {
+        if let Some(Ending { cause, kill_at }) = ending
+            && (everyone_is_gone() || kill_at.is_some_and(|kill_at| kill_at <= now))
+        {
             // The kernel kills those that are left.
             return Ok(cause);
         }
-        let timeout = match (phase, deadline) {
-            (Phase::Idle, None) => IDLE,
-            (Phase::Idle, Some(deadline)) => deadline.at().duration_since(now).min(IDLE),
-            (Phase::Ending, _) => POLL,
+        let timeout = match (ending, deadline) {
+            (Some(_), _) => POLL,
+            (None, _) if channel.has_unsent() => AGAIN,
+            (None, Some(deadline)) => deadline.at().duration_since(now).min(IDLE),
+            (None, None) => IDLE,
         };
         let Some(received) = signals.wait(timeout)? else {
             continue;
@@ -101,11 +105,29 @@ fn supervise() -> io::Result<Cause> {
         // (`kill -1`): only senders outside this pid namespace are shown as pid 0.
         if received.signal == libc::SIGTERM && received.sender == 0 {
             if !end_everyone() {
-                return Ok(cause);
+                return Ok(Cause::Asked);
             }
-            phase = Phase::Ending;
+            ending.get_or_insert(Ending {
+                cause: Cause::Asked,
+                // The engine's SIGKILL follows.
+                kill_at: None,
+            });
         }
     }
+}
+
+/// Returns why everyone is to end now, if that is so without a word from the engine.
+fn due(deadline: Option<Deadline>, channel: &Channel, now: Instant) -> Option<Ending> {
+    if let Some(deadline) = deadline.filter(|deadline| deadline.at() <= now) {
+        let cause = match deadline.is_running() {
+            true => Cause::TimedOut,
+            false => Cause::Asked,
+        };
+        let kill_at = Some(deadline.kill_at());
+        return Some(Ending { cause, kill_at });
+    }
+    let (cause, kill_at) = (Cause::Asked, None);
+    channel.has_hung_up().then_some(Ending { cause, kill_at })
 }
 
 /// Asks every other process to end. Returns false if this process is not the first of its

@@ -91,7 +91,8 @@ impl Container {
                     ..ExecSpec::new(argv.collect(), Stdin::Closed)
                 };
                 let first = InitChannel::of(self.first()).expect("it is there");
-                Command::Door(first.start(&spec).expect("it is open"))
+                let channel = first.connect().expect("it is open");
+                Command::Door(channel.start(&spec).expect("PID 1 answers"))
             }
             Way::Exec => {
                 let target = self.first().to_string();

@@ -6,7 +6,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
-use lazaret_runtime::{ExecSpec, InitChannel, Process, Stdin};
+use lazaret_protocol::init::Refusal;
+use lazaret_runtime::{ConnectedChannel, ExecSpec, InitChannel, Process, StartError, Stdin};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, sendmsg};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
@@ -32,11 +33,12 @@ impl Init {
 
     #[track_caller]
     fn hand_in(&self, spec: &ExecSpec) -> Process {
-        self.try_to_hand_in(spec).expect("it is open")
+        let channel = self.connect().expect("it is open");
+        channel.start(spec).expect("it answers")
     }
 
-    fn try_to_hand_in(&self, spec: &ExecSpec) -> io::Result<Process> {
-        InitChannel::of(self.pid())?.start(spec)
+    fn connect(&self) -> io::Result<ConnectedChannel> {
+        InitChannel::of(self.pid())?.connect()
     }
 
     /// Takes the other end of the door, once it is there.
@@ -153,14 +155,88 @@ fn con_12_what_is_handed_in_inherits_nothing_else() {
 }
 
 #[test]
-fn one_process_comes_in_and_no_other() {
+fn many_processes_come_in_and_a_33rd_is_refused() {
     let init = Init::start();
-    let first = init.hand_in(&spec(&["/bin/cat"]));
-    init.try_to_hand_in(&script("exit"))
-        .expect_err("it is taken");
-    assert_eq!(finish(first).2, 0);
-    init.try_to_hand_in(&script("exit"))
-        .expect_err("it was taken");
+    let channel = init.connect().expect("it is open");
+    let start = || channel.start(&script("read line; echo $line; exit $line"));
+    let processes: Vec<Process> = (0..32).map(|_| start().expect("room")).collect();
+    let refused = start().expect_err("no more");
+    assert!(matches!(refused, StartError::Refused(Refusal::Full)));
+    assert_eq!(refused.to_string(), "32 processes run already");
+    init.connect().expect_err("it is taken");
+    // Each has its own streams and its own end, in any order.
+    for (index, mut process) in processes.into_iter().enumerate().rev() {
+        let mut stdin = process.stdin.take().expect("piped");
+        stdin
+            .write_all(format!("{index}\n").as_bytes())
+            .expect("it reads");
+        let (said, _, code) = finish(process);
+        assert_eq!(
+            (said, code),
+            (format!("{index}\n"), i32::try_from(index).expect("small"))
+        );
+    }
+    assert_eq!(finish(start().expect("room again")).2, 0);
+}
+
+#[test]
+fn a_signal_reaches_the_whole_session_and_no_other() {
+    let init = Init::start();
+    let channel = init.connect().expect("it is open");
+    let start = || {
+        let mut process = channel
+            .start(&script("sleep 1000 & echo ready; wait"))
+            .expect("room");
+        let mut line = [0; 6];
+        process.stdout.read_exact(&mut line).expect("a line");
+        process
+    };
+    let (first, second) = (start(), start());
+    first.control.signal(15).expect("it is sent");
+    let (_, complaints, code) = finish(first);
+    assert_eq!((complaints.as_str(), code), ("", 143));
+    // One that has ended gets none, and the other still runs.
+    second.control.signal(9).expect("it is sent");
+    assert_eq!(finish(second).2, 137);
+}
+
+/// A host that reads nothing doesn't hang PID 1, and loses no notice.
+#[test]
+fn a_host_that_does_not_read_holds_up_nothing() {
+    let init = Init::start();
+    let door = init.knock();
+    // The smallest buffer that the kernel allows fits some notices.
+    let mut started = 0;
+    for id in 0..5000_u32 {
+        let word = format!("start {id}");
+        let nothing = fs::File::open("/dev/null").expect("it is there");
+        let streams = [nothing.as_fd(), nothing.as_fd(), nothing.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        assert!(control.push(SendAncillaryMessage::ScmRights(&streams)));
+        let word = [IoSlice::new(word.as_bytes())];
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        if sendmsg(&door, &word, &mut control, flags).is_err() {
+            break;
+        }
+        started += 1;
+    }
+    assert!(started > 32, "{started}");
+    let mut answers = 0;
+    let mut ends = 0;
+    let mut refusals = 0;
+    while answers < started || ends < answers - refusals {
+        let mut said = [0; 64];
+        let (_, length) = recv(&door, &mut said[..], RecvFlags::empty()).expect("it answers");
+        let said = str::from_utf8(said.get(..length).expect("short")).expect("text");
+        let word = said.split(' ').next().expect("a word");
+        match word {
+            "started" => answers += 1,
+            "refused" => (answers, refusals) = (answers + 1, refusals + 1),
+            "ended" => ends += 1,
+            _ => panic!("{said:?}"),
+        }
+    }
 }
 
 #[test]
@@ -280,13 +356,15 @@ fn answer(word: &[u8], count: usize) -> Option<String> {
 
 #[test]
 fn only_three_streams_and_the_word_come_in() {
-    assert_eq!(answer(b"start", 3).as_deref(), Some("started"));
+    assert_eq!(answer(b"start 7", 3).as_deref(), Some("started 7"));
     for (word, count) in [
-        (&b"start"[..], 0),
-        (b"start", 2),
-        (b"start", 4),
-        (b"started", 3),
-        (b"star", 3),
+        (&b"start 7"[..], 0),
+        (b"start 7", 2),
+        (b"start 7", 4),
+        (b"start", 3),
+        (b"start x", 3),
+        (b"started 7", 3),
+        (b"signal 7 9", 1),
         (b"", 3),
     ] {
         assert_eq!(answer(word, count), None, "{word:?} with {count}");
@@ -316,7 +394,7 @@ fn an_order_that_makes_no_sense_is_not_carried_out() {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         assert!(control.push(SendAncillaryMessage::ScmRights(&streams)));
-        let word = [IoSlice::new(b"start")];
+        let word = [IoSlice::new(b"start 0")];
         sendmsg(&door, &word, &mut control, SendFlags::NOSIGNAL).expect("it is open");
         drop((stdin, stderr));
         rustix::io::write(&ours, order.as_bytes()).expect("it fits");
@@ -343,7 +421,8 @@ const INSIDE: &str = "LAZARET_TEST_KNOCKS_INSIDE";
 fn a_process_inside_is_rejected() {
     if knocks_inside() {
         let first = InitChannel::of(1).expect("it is there");
-        first
+        let channel = first.connect().expect("it is free");
+        channel
             .start(&script("exit 0"))
             .expect_err("it is not for us");
         return;
@@ -367,7 +446,8 @@ fn a_process_inside_is_rejected() {
 
     let outer = init();
     let first = InitChannel::of(inside(&outer)).expect("it is there");
-    let (said, _, code) = finish(first.start(&script("echo $$")).expect("it is open"));
+    let channel = first.connect().expect("it is open");
+    let (said, _, code) = finish(channel.start(&script("echo $$")).expect("it answers"));
     assert_eq!((said.as_str(), code), ("2\n", 0), "of the namespace");
 
     let outer = init();
@@ -389,7 +469,7 @@ fn a_process_inside_is_rejected() {
     );
     // The channel is closed now, to the host too.
     let first = InitChannel::of(pid.parse().expect("a pid")).expect("it is there");
-    first.start(&script("exit 0")).expect_err("it is shut");
+    first.connect().expect_err("it is shut");
 }
 
 #[expect(

@@ -4,9 +4,10 @@
 
 mod parse;
 
+use std::ffi::OsString;
 use std::time::Duration;
 
-use crate::{ArgumentError, Control, PORTER_PATH, ProbeRequest, Ulimit};
+use crate::{ArgumentError, Control, PORTER_PATH, ProbeRequest, TerminalSize, Ulimit};
 
 /// A verb of the porter. Paths are those inside of the container.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +81,8 @@ pub enum Verb {
     },
     /// Becomes a command.
     Run(RunCommand),
+    /// Starts a command, and carries its streams as [`seat`](crate::seat) frames.
+    Seat(SeatCommand),
     /// Tries to break what `protect` did.
     VerifyProtection {
         /// Where the volume is.
@@ -131,6 +134,26 @@ pub struct RunCommand {
     pub argv: Vec<String>,
 }
 
+/// A command that a porter starts and stays beside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeatCommand {
+    /// The size of its terminal; `None` if it has pipes.
+    pub terminal: Option<TerminalSize>,
+    /// What becomes of it when the host is gone.
+    pub when_abandoned: WhenAbandoned,
+    /// The command.
+    pub command: RunCommand,
+}
+
+/// What becomes of a process that the host has let go of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenAbandoned {
+    /// It goes on.
+    Leave,
+    /// Its session gets SIGHUP, after 5 s SIGTERM, and after another 5 s SIGKILL.
+    End,
+}
+
 /// What a porter does before it becomes a command ([`bootstrap`](crate::bootstrap)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootstrapCommand {
@@ -169,6 +192,7 @@ impl Verb {
             Self::Relay { .. } => "relay",
             Self::Release { .. } => "release",
             Self::Run(_) => "run",
+            Self::Seat(_) => "seat",
             Self::VerifyProtection { .. } => "sealed",
             Self::Unfreeze => "thaw",
             Self::Update { .. } => "update",
@@ -209,6 +233,11 @@ impl Verb {
                 argv.extend(routes.iter().map(route));
             }
             Self::Run(command) => command.push_to(&mut argv),
+            Self::Seat(seat) => {
+                argv.extend(seat.options());
+                argv.push("run".to_owned());
+                seat.command.push_to(&mut argv);
+            }
             Self::Update { root, mode } => {
                 argv.push(root.clone());
                 argv.extend(mode.flag().map(str::to_owned));
@@ -232,6 +261,41 @@ impl UpdateMode {
             Self::Prefetched => Some("--ahead"),
             Self::Optimistic => Some("--ground"),
         }
+    }
+}
+
+impl SeatCommand {
+    /// Returns the options between `seat` and `run`.
+    fn options(&self) -> Vec<String> {
+        let mut options = Vec::new();
+        let size = self.terminal.map(|size| size.to_string());
+        push_each(&mut options, "--terminal", size.into_iter());
+        if self.when_abandoned == WhenAbandoned::Leave {
+            options.push("--leave".to_owned());
+        }
+        options
+    }
+
+    /// Returns the command that starts `run`, a whole command of [`Verb::Run`], in a seat.
+    /// `None` if it is no such command: a seat starts nothing that was not checked.
+    pub fn around(
+        run: &[String],
+        terminal: Option<TerminalSize>,
+        when_abandoned: WhenAbandoned,
+    ) -> Option<Vec<String>> {
+        let (program, arguments) = run.split_first()?;
+        let verb = Verb::parse(arguments.iter().map(OsString::from));
+        let Ok(Verb::Run(command)) = verb else {
+            return None;
+        };
+        let seat = Verb::Seat(Self {
+            terminal,
+            when_abandoned,
+            command,
+        });
+        let mut argv = vec![program.clone()];
+        argv.extend(seat.to_argv());
+        Some(argv)
     }
 }
 

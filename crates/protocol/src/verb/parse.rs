@@ -4,7 +4,10 @@ use std::ffi::OsString;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{BootstrapCommand, PortRoute, RunCommand, UpdateMode, UsageError, Verb};
+use super::{
+    BootstrapCommand, PortRoute, RunCommand, SeatCommand, UpdateMode, UsageError, Verb,
+    WhenAbandoned,
+};
 use crate::{ArgumentError, ProbeRequest};
 
 impl Verb {
@@ -71,6 +74,7 @@ impl Verb {
                 root: arguments.text("root")?,
             },
             "run" => Self::Run(RunCommand::read(arguments)?),
+            "seat" => Self::Seat(SeatCommand::read(arguments)?),
             "sealed" => Self::VerifyProtection {
                 root: arguments.text("root")?,
             },
@@ -129,6 +133,26 @@ impl UpdateMode {
         let mut modes = [Self::Prefetched, Self::Optimistic].into_iter();
         let mode = modes.find(|mode| mode.flag() == Some(&*found));
         mode.ok_or(ArgumentError::Unexpected { found })
+    }
+}
+
+impl SeatCommand {
+    fn read(arguments: &mut Arguments) -> Result<Self, ArgumentError> {
+        let (mut terminal, mut when_abandoned) = (None, WhenAbandoned::End);
+        loop {
+            let option = arguments.text("run")?;
+            match &*option {
+                "run" => break,
+                "--terminal" => terminal = Some(arguments.text("terminal")?.parse()?),
+                "--leave" => when_abandoned = WhenAbandoned::Leave,
+                _ => return Err(ArgumentError::Unexpected { found: option }),
+            }
+        }
+        Ok(Self {
+            terminal,
+            when_abandoned,
+            command: RunCommand::read(arguments)?,
+        })
     }
 }
 
@@ -228,7 +252,7 @@ impl Arguments {
 }
 
 /// Every verb, with how it is called.
-const USAGES: [(&str, &str); 18] = [
+const USAGES: [(&str, &str); 19] = [
     ("deflated", "deflated VERB…"),
     ("dial", "dial PORT"),
     ("empty", "empty ROOT"),
@@ -249,13 +273,14 @@ const USAGES: [(&str, &str); 18] = [
          [--poised DIRECTORY [--expect KEY=VALUE]…] -- COMMAND…",
     ),
     ("sealed", "sealed ROOT"),
+    ("seat", "seat [--terminal COLUMNSxROWS] [--leave] run …"),
     ("thaw", "thaw"),
     ("update", "update ROOT [--ahead|--ground]"),
 ];
 
 /// How the porter is called if no verb is named.
 const VERBS: &str = "deflated|dial|empty|export|gateway|hold|init|layer|lend|probe|protect|receive|\
-                     relay|release|run|sealed|thaw|update";
+                     relay|release|run|sealed|seat|thaw|update";
 
 /// Returns how a verb is called.
 fn usage(name: &str) -> &'static str {

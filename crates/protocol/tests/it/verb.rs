@@ -7,21 +7,32 @@ use std::time::Duration;
 use lazaret_protocol::testing::probe_request;
 use lazaret_protocol::verb::BootstrapCommand;
 use lazaret_protocol::{
-    Control, IdMapping, PortRoute, Resource, RunCommand, Ulimit, UpdateMode, Verb,
+    Control, IdMapping, PortRoute, Resource, RunCommand, SeatCommand, TerminalSize, Ulimit,
+    UpdateMode, Verb, WhenAbandoned,
 };
 
 fn verbs() -> Vec<Verb> {
     let text = str::to_owned;
     let root = || text("/workspace/a b");
     let limit = |resource| Ulimit { resource, limit: 7 };
-    let run = |bootstrap, timeout| {
-        Verb::Run(RunCommand {
-            limits: vec![limit(Resource::Core), limit(Resource::Nproc)],
-            without: vec![Control::Pids, Control::Memory],
-            timeout,
-            bootstrap,
-            argv: vec![text("sh"), text("--"), text("")],
+    let command = |bootstrap, timeout| RunCommand {
+        limits: vec![limit(Resource::Core), limit(Resource::Nproc)],
+        without: vec![Control::Pids, Control::Memory],
+        timeout,
+        bootstrap,
+        argv: vec![text("sh"), text("--"), text("")],
+    };
+    let run = |bootstrap, timeout| Verb::Run(command(bootstrap, timeout));
+    let seat = |terminal, when_abandoned| {
+        Verb::Seat(SeatCommand {
+            terminal,
+            when_abandoned,
+            command: command(None, None),
         })
+    };
+    let size = TerminalSize {
+        columns: 120,
+        rows: 65535,
     };
     let bootstrap = |request| {
         Some(BootstrapCommand {
@@ -63,6 +74,8 @@ fn verbs() -> Vec<Verb> {
             bootstrap(Some(Box::new(probe_request(IdMapping::Mapped)))),
             None,
         ),
+        seat(None, WhenAbandoned::End),
+        seat(Some(size), WhenAbandoned::Leave),
         Verb::VerifyProtection { root: root() },
         Verb::Unfreeze,
         update(UpdateMode::Surveyed),
@@ -74,7 +87,7 @@ fn verbs() -> Vec<Verb> {
 #[test]
 fn every_verb_is_read_as_it_was_written() {
     let names: BTreeSet<&str> = verbs().iter().map(Verb::name).collect();
-    assert_eq!(names.len(), 18);
+    assert_eq!(names.len(), 19);
     for verb in verbs() {
         let argv = verb.to_argv().into_iter().map(OsString::from);
         assert_eq!(Verb::parse(argv), Ok(verb));
@@ -89,7 +102,7 @@ fn arguments_of_no_verb_are_refused_with_the_right_ones() {
     };
     for verb in verbs() {
         let mut argv = verb.to_argv();
-        if !matches!(verb, Verb::Run(_) | Verb::Layer { .. }) {
+        if !matches!(verb, Verb::Run(_) | Verb::Seat(_) | Verb::Layer { .. }) {
             argv.push("more".to_owned());
             let error = Verb::parse(argv.into_iter().map(OsString::from));
             error.expect_err("one too many");
@@ -117,10 +130,40 @@ fn arguments_of_no_verb_are_refused_with_the_right_ones() {
         "run --limit core -- sh",
         "run --without CON-99 -- sh",
         "run --expect uid=1 -- sh",
+        "seat",
+        "seat sh",
+        "seat run sh",
+        "seat --terminal 80x24",
+        "seat --terminal 80 run -- sh",
+        "seat --terminal 80x+24 run -- sh",
+        "seat --terminal 80x65536 run -- sh",
+        "seat --leave seat run -- sh",
         "layer / --only",
         "update / --soon",
         "probe",
     ] {
         refused(line).expect_err("no verb");
+    }
+}
+
+#[test]
+fn a_seat_is_put_around_a_checked_command_only() {
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let around = |line| {
+        let argv = SeatCommand::around(&words(line), None, WhenAbandoned::End);
+        argv.map(|argv| argv.join(" "))
+    };
+    assert_eq!(
+        around("/porter run --without CON-15 -- sh -c").as_deref(),
+        Some("/porter seat run --without CON-15 -- sh -c")
+    );
+    for line in [
+        "",
+        "sh",
+        "/bin/sh -c true",
+        "/porter export /",
+        "/porter run sh",
+    ] {
+        assert_eq!(around(line), None, "{line}");
     }
 }

@@ -149,7 +149,9 @@ pub(super) fn exec(name: &ContainerName, spec: &ExecSpec) -> Arguments {
 mod tests {
     use super::*;
     use crate::apple::parse;
-    use crate::{ContainerSpec, Limits, Network, Privilege, Role, Terminal, VolumeMount};
+    use crate::{
+        ContainerSpec, Limits, Network, Privilege, Role, Terminal, VolumeMount, WhenAbandoned,
+    };
 
     fn spec() -> HardenedSpec {
         let info = parse::engine_info(
@@ -249,6 +251,7 @@ mod tests {
             workdir: None,
             stdin: Stdin::Piped,
             terminal: Terminal::None,
+            when_abandoned: WhenAbandoned::Leave,
         };
         let arguments = exec(&"c".parse().unwrap(), &spec);
         assert_eq!(

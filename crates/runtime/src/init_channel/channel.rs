@@ -1,29 +1,24 @@
-//! Hands a process to PID 1 over its channel.
+//! Finds PID 1's channel, and makes what a process is started with.
 
 use std::fs::File;
-use std::io::{self, IoSlice, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lazaret_protocol::init::{InitNotice, LONGEST_NOTICE, START, SpawnMessage};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use lazaret_protocol::init::SpawnMessage;
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketType,
-    recv, sendmsg, sockopt,
-};
+use rustix::net::{AddressFamily, SocketType, sockopt};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
 
-use super::streams::{self, ExitReply};
+use super::connection::{Connection, StartError};
+use super::streams::{self, Handed};
 use crate::{ExecSpec, Process, Stdin};
 
 /// How long a container that was just started may take until its first process is the porter.
 const OPENING: Duration = Duration::from_millis(250);
-
-/// How long the first process may take to start another one.
-const ANSWER: Duration = Duration::from_secs(2);
 
 /// Between two tries.
 const TICK: Duration = Duration::from_millis(1);
@@ -31,14 +26,12 @@ const TICK: Duration = Duration::from_millis(1);
 /// What a pipe is to hold, in bytes: the most that an unprivileged process may ask for.
 const PIPE: usize = 1 << 20;
 
-pub(super) fn start(process: &OwnedFd, spec: &ExecSpec) -> io::Result<Process> {
+/// Starts a process whose streams are pipes of this process.
+pub(super) fn start(connection: &Arc<Connection>, spec: &ExecSpec) -> Result<Process, StartError> {
     let message = message(spec)?.to_bytes();
-    let channel = find(process)?;
     let (inside, host) = pipes()?;
-    hand_in(&channel, &inside)?;
+    let entry = connection.start(&inside)?;
     drop(inside);
-    // Until then the first process has the streams as well.
-    await_started(&channel)?;
     let HostPipes {
         mut stdin,
         stdout,
@@ -49,12 +42,12 @@ pub(super) fn start(process: &OwnedFd, spec: &ExecSpec) -> io::Result<Process> {
         Stdin::Piped => Some(stdin),
         Stdin::Closed => None,
     };
-    Ok(streams::process(
-        ExitReply::new(channel),
-        stdin,
-        stdout,
-        stderr,
-    ))
+    let handed = Handed {
+        connection: Arc::clone(connection),
+        entry,
+        when_abandoned: spec.when_abandoned,
+    };
+    Ok(streams::process(handed, stdin, stdout, stderr))
 }
 
 /// Returns what the process is to become.
@@ -68,8 +61,8 @@ fn message(spec: &ExecSpec) -> io::Result<SpawnMessage> {
     message.map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
-/// Takes the channel's other end. Once something was handed in there is none any more.
-fn find(process: &OwnedFd) -> io::Result<OwnedFd> {
+/// Takes the channel's other end. Once a host has said a word on it there is none any more.
+pub(super) fn find(process: &OwnedFd) -> io::Result<OwnedFd> {
     /// Where the porter's `init` puts it.
     const STDOUT: i32 = 1;
     let give_up = Instant::now() + OPENING;
@@ -117,27 +110,4 @@ fn pipes() -> io::Result<([OwnedFd; 3], HostPipes)> {
         stderr: stderr.0.into(),
     };
     Ok(([stdin.0, stdout.1, stderr.1], host))
-}
-
-fn hand_in(channel: &OwnedFd, streams: &[OwnedFd; 3]) -> io::Result<()> {
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    let streams = streams.each_ref().map(|stream| stream.as_fd());
-    control.push(SendAncillaryMessage::ScmRights(&streams));
-    let word = [IoSlice::new(START)];
-    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-    sendmsg(channel, &word, &mut control, flags)?;
-    Ok(())
-}
-
-fn await_started(channel: &OwnedFd) -> io::Result<()> {
-    let limit = Timespec::try_from(ANSWER).map_err(io::Error::other)?;
-    let mut ready = [PollFd::new(channel, PollFlags::IN)];
-    while matches!(poll(&mut ready, Some(&limit)), Err(Errno::INTR)) {}
-    let mut word = [0; LONGEST_NOTICE];
-    let (_, length) = recv(channel, &mut word[..], RecvFlags::DONTWAIT)?;
-    match InitNotice::parse(word.get(..length).unwrap_or_default()) {
-        Some(InitNotice::Started) => Ok(()),
-        _ => Err(io::ErrorKind::ConnectionRefused.into()),
-    }
 }

@@ -1,7 +1,7 @@
-//! `InitChannel`: has PID 1 of a container, a porter, start a process.
+//! `InitChannel`: has PID 1 of a container, a porter, start processes.
 //!
 //! Its stdout is the end of a pair of sockets that is meant for us: over it, it takes the
-//! streams of one process, starts that, and says how it ended. ([`init`](lazaret_protocol::init)
+//! streams of a process, starts that, and says how it ended. ([`init`](lazaret_protocol::init)
 //! has the protocol.) Nothing of that passes the engine, whose exec takes as long as several of our own
 //! steps, and whose relays move 8 or 32 KiB at a time.
 //!
@@ -11,6 +11,8 @@
 #[cfg(target_os = "linux")]
 mod channel;
 #[cfg(target_os = "linux")]
+mod connection;
+#[cfg(target_os = "linux")]
 mod streams;
 
 #[cfg(target_os = "linux")]
@@ -18,13 +20,15 @@ mod linux {
     use std::fs;
     use std::io;
     use std::os::fd::OwnedFd;
+    use std::sync::Arc;
 
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
     use super::channel;
+    use super::connection::{Connection, StartError};
     use crate::{ExecSpec, Process};
 
-    /// The channel to the first process of a container.
+    /// The first process of a container, which has a channel.
     #[derive(Debug)]
     pub struct InitChannel(OwnedFd);
 
@@ -56,28 +60,65 @@ mod linux {
             Ok(Self(pidfd_open(pid, PidfdFlags::empty())?))
         }
 
-        /// Has it start a process. It can do so once.
+        /// Takes the channel over. Once its first process was asked for, no other can.
         ///
         /// # Errors
-        /// When it does not, or this process may not ask it. Nothing is started then.
-        pub fn start(&self, spec: &ExecSpec) -> io::Result<Process> {
+        /// When it is taken, or this process may not take it.
+        pub fn connect(&self) -> io::Result<ConnectedChannel> {
+            let socket = channel::find(&self.0)?;
+            Ok(ConnectedChannel(Arc::new(Connection::new(socket))))
+        }
+    }
+
+    /// A channel that this process has. It may be used by several threads.
+    ///
+    /// Dropping it and every process that it started is a hang-up: PID 1 then ends every process
+    /// of its container, and the container.
+    #[derive(Debug)]
+    pub struct ConnectedChannel(Arc<Connection>);
+
+    impl ConnectedChannel {
+        /// Has PID 1 start a process without a terminal.
+        ///
+        /// # Errors
+        /// When it does not. Nothing is started then.
+        pub fn start(&self, spec: &ExecSpec) -> Result<Process, StartError> {
             channel::start(&self.0, spec)
         }
     }
 }
 
 #[cfg(target_os = "linux")]
-pub use linux::InitChannel;
+pub use connection::StartError;
+#[cfg(target_os = "linux")]
+pub use linux::{ConnectedChannel, InitChannel};
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
     use std::io;
+
+    use lazaret_protocol::init::Refusal;
 
     use crate::{ExecSpec, Process};
 
     /// The channel to the first process of a container: none of this machine's.
     #[derive(Debug)]
     pub enum InitChannel {}
+
+    /// A channel that this process has: none.
+    #[derive(Debug)]
+    pub enum ConnectedChannel {}
+
+    /// Why PID 1 did not start a process.
+    #[derive(Debug, thiserror::Error)]
+    pub enum StartError {
+        /// It refused.
+        #[error(transparent)]
+        Refused(#[from] Refusal),
+        /// It is gone.
+        #[error(transparent)]
+        Io(#[from] io::Error),
+    }
 
     impl InitChannel {
         /// # Errors
@@ -88,11 +129,19 @@ mod elsewhere {
 
         /// # Errors
         /// Never: there is none.
-        pub fn start(&self, _spec: &ExecSpec) -> io::Result<Process> {
+        pub fn connect(&self) -> io::Result<ConnectedChannel> {
+            match *self {}
+        }
+    }
+
+    impl ConnectedChannel {
+        /// # Errors
+        /// Never: there is none.
+        pub fn start(&self, _spec: &ExecSpec) -> Result<Process, StartError> {
             match *self {}
         }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::InitChannel;
+pub use elsewhere::{ConnectedChannel, InitChannel, StartError};

@@ -1,76 +1,37 @@
-//! The streams of a process that was handed in, and how it ended.
+//! The streams of a process that PID 1 started, and how it ended.
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
-use lazaret_protocol::init::{InitNotice, LONGEST_NOTICE};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
 
-use crate::{EngineError, Process, ProcessControl, TerminalSize};
+use super::connection::{Connection, Entry};
+use crate::{EngineError, Process, ProcessControl, TerminalSize, WhenAbandoned};
 
-/// What the kernel ends every process of a container with when its first one is gone
-/// (`man 7 pid_namespaces`).
-const KILLED: i32 = 128 + 9;
+/// From one signal to the next for a process that its host has let go of.
+const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where the first process says how the other one ended.
+/// What ends such a process: SIGHUP, SIGTERM, SIGKILL.
+const ESCALATION: [i32; 3] = [1, 15, 9];
+
+/// A process that PID 1 started.
 #[derive(Debug)]
-pub(super) struct ExitReply {
-    channel: OwnedFd,
-    /// What it said.
-    code: Mutex<Option<i32>>,
-}
-
-impl ExitReply {
-    pub(super) fn new(channel: OwnedFd) -> Self {
-        Self {
-            channel,
-            code: Mutex::new(None),
-        }
-    }
-
-    /// Waits for it.
-    fn code(&self) -> io::Result<i32> {
-        let mut known = self.code.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(code) = *known {
-            return Ok(code);
-        }
-        let mut word = [0; LONGEST_NOTICE];
-        let length = loop {
-            match recv(&self.channel, &mut word[..], RecvFlags::empty()) {
-                Ok((_, length)) => break length,
-                Err(Errno::INTR) => {}
-                Err(Errno::CONNRESET) => break 0,
-                Err(error) => return Err(error.into()),
-            }
-        };
-        let code = match word.get(..length).unwrap_or_default() {
-            [] => KILLED,
-            said => match InitNotice::parse(said) {
-                Some(InitNotice::Ended { code }) => code.into(),
-                _ => return Err(io::ErrorKind::InvalidData.into()),
-            },
-        };
-        *known = Some(code);
-        Ok(code)
-    }
+pub(super) struct Handed {
+    pub(super) connection: Arc<Connection>,
+    pub(super) entry: Arc<Entry>,
+    pub(super) when_abandoned: WhenAbandoned,
 }
 
 /// Puts a process together.
-pub(super) fn process(
-    reply: ExitReply,
-    stdin: Option<File>,
-    stdout: File,
-    stderr: File,
-) -> Process {
-    let reply = Arc::new(reply);
+pub(super) fn process(handed: Handed, stdin: Option<File>, stdout: File, stderr: File) -> Process {
     let output = |pipe| {
         Box::new(Output {
             pipe,
-            reply: Arc::clone(&reply),
+            entry: Arc::clone(&handed.entry),
             left: None,
         })
     };
@@ -78,14 +39,14 @@ pub(super) fn process(
         stdin: stdin.map(|stdin| Box::new(stdin) as Box<dyn io::Write + Send>),
         stdout: output(stdout),
         stderr: output(stderr),
-        control: Box::new(Control(reply)),
+        control: Box::new(handed),
     }
 }
 
 /// Reads what the process writes: until it has ended, as others may have its streams for longer.
 struct Output {
     pipe: File,
-    reply: Arc<ExitReply>,
+    entry: Arc<Entry>,
     /// What may still come once it has ended, in bytes: as much as a pipe holds.
     left: Option<usize>,
 }
@@ -122,7 +83,7 @@ impl Output {
     fn await_more(&mut self) -> io::Result<()> {
         let mut ready = [
             PollFd::new(&self.pipe, PollFlags::IN),
-            PollFd::new(&self.reply.channel, PollFlags::IN),
+            PollFd::from_borrowed_fd(self.entry.ended(), PollFlags::IN),
         ];
         while let Err(error) = poll(&mut ready, None) {
             if error != Errno::INTR {
@@ -137,11 +98,10 @@ impl Output {
     }
 }
 
-struct Control(Arc<ExitReply>);
-
-impl ProcessControl for Control {
+impl ProcessControl for Handed {
     fn wait(&self) -> Result<i32, EngineError> {
-        self.0.code().map_err(|error| EngineError::Lost {
+        let code = self.entry.code_within(None).unwrap_or(Ok(0));
+        code.map_err(|error| EngineError::Lost {
             verb: "wait for process",
             message: error.to_string(),
         })
@@ -152,5 +112,34 @@ impl ProcessControl for Control {
             verb: "resize terminal",
             reason: "this process has none",
         })
+    }
+
+    fn signal(&self, signal: i32) -> Result<(), EngineError> {
+        let sent = self.connection.signal(&self.entry, signal);
+        sent.map_err(|error| EngineError::Lost {
+            verb: "signal process",
+            message: error.to_string(),
+        })
+    }
+}
+
+impl Drop for Handed {
+    fn drop(&mut self) {
+        let runs = self.entry.code_within(Some(Duration::ZERO)).is_none();
+        if self.when_abandoned == WhenAbandoned::Leave || !runs {
+            return;
+        }
+        let (connection, entry) = (Arc::clone(&self.connection), Arc::clone(&self.entry));
+        // If this process ends first, the hang-up ends all of them.
+        let ending = thread::Builder::new().name("lazaret-abandoned".to_owned());
+        drop(ending.spawn(move || {
+            for signal in ESCALATION {
+                if connection.signal(&entry, signal).is_err()
+                    || entry.code_within(Some(PATIENCE)).is_some()
+                {
+                    return;
+                }
+            }
+        }));
     }
 }

@@ -174,7 +174,7 @@ fn start<'a>(
     verify_controls(&*cx.engine, spec, cx.events)?;
     // Before the process: the deadline inside is never earlier.
     let started = Instant::now();
-    let process = cx.exec_first(container, &exec(spec, request))?;
+    let process = cx.spawn_first(&cx.spawner(container), &exec(spec, request))?;
     Ok(Packing {
         container,
         started,

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use lazaret_egress::{Patterns, Scrubber};
-use lazaret_runtime::{EnvName, Process, ProcessControl, Stdin, Terminal};
+use lazaret_runtime::{EnvName, Process, ProcessControl, Stdin, Terminal, WhenAbandoned};
 
 use super::answer::{refuse, refused, reply};
 use super::frame::{Channel, Frame, Kind};
 use super::hub::Hub;
 use super::live::{Beside, LiveContainer};
-use super::message::{Accepted, Exec, Exit, RefusalCode, Refused, Reply, Size};
+use super::message::{Accepted, Exec, Exit, RefusalCode, Refused, Reply, Signal, Size};
 
 /// The code of a process that was lost.
 const LOST: u8 = 125;
@@ -90,6 +90,10 @@ fn beside(exec: Exec) -> Result<Beside, Refused> {
             Some(size) => Terminal::Allocated(size.into()),
             None => Terminal::None,
         },
+        when_abandoned: match exec.leave {
+            true => WhenAbandoned::Leave,
+            false => WhenAbandoned::End,
+        },
     })
 }
 
@@ -110,11 +114,12 @@ fn carry(stream: &UnixStream, process: Process, scrubbing: Scrubbing) -> io::Res
         control,
     } = process;
     let control: Arc<dyn ProcessControl> = Arc::from(control);
+    // Only as long as the client is there: what is let go of ends.
+    let known = Arc::downgrade(&control);
     let out = Arc::new(Mutex::new(stream.try_clone()?));
     let input = stream.try_clone()?;
-    let hearing = Arc::clone(&control);
     // It ends with the connection.
-    thread::spawn(move || hear(&input, stdin, &*hearing));
+    thread::spawn(move || hear(&input, stdin, &*control));
     let copy = |from: Box<dyn Read + Send>, channel| {
         let (out, scrubbing) = (Arc::clone(&out), scrubbing.clone());
         thread::spawn(move || copy(from, channel, &out, scrubbing))
@@ -124,7 +129,8 @@ fn carry(stream: &UnixStream, process: Process, scrubbing: Scrubbing) -> io::Res
     let broken = || io::Error::other("a stream broke off");
     output.join().map_err(|_| broken())??;
     errors.join().map_err(|_| broken())??;
-    let code = control.wait().ok().and_then(|code| u8::try_from(code).ok());
+    let code = known.upgrade().and_then(|control| control.wait().ok());
+    let code = code.and_then(|code| u8::try_from(code).ok());
     Ok(code.unwrap_or(LOST))
 }
 
@@ -144,6 +150,11 @@ fn hear(
                 }
             }
             (Kind::Eof, _) => stdin = None,
+            (Kind::Signal, _) => {
+                if let Ok(Signal { n }) = frame.parse() {
+                    let _ended = control.signal(n);
+                }
+            }
             (Kind::Resize, _) => {
                 if let Ok(size) = frame.parse::<Size>() {
                     // One that has just ended has no terminal any more.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use lazaret_egress::Patterns;
 use lazaret_runtime::{
-    Engine, EngineError, EnvName, ExecSpec, HardenedSpec, Process, Stdin, Terminal,
+    Engine, EngineError, EnvName, ExecSpec, HardenedSpec, Process, Spawner, Stdin, Terminal,
+    WhenAbandoned,
 };
 
 use crate::engine::signal::SIGKILL;
@@ -15,6 +16,8 @@ use crate::engine::signal::SIGKILL;
 pub struct LiveContainer {
     /// The engine.
     pub engine: Arc<dyn Engine>,
+    /// Starts processes in it.
+    pub spawner: Arc<Spawner>,
     /// What it may do.
     pub agent: HardenedSpec,
     /// Variables of the command.
@@ -34,6 +37,7 @@ pub(super) struct Beside {
     pub(super) workdir: Option<String>,
     pub(super) stdin: Stdin,
     pub(super) terminal: Terminal,
+    pub(super) when_abandoned: WhenAbandoned,
 }
 
 impl LiveContainer {
@@ -41,15 +45,15 @@ impl LiveContainer {
     pub(super) fn spawn(&self, beside: Beside) -> Result<Process, EngineError> {
         let mut env = self.env.clone();
         env.extend(beside.env);
-        let argv = self.agent.timed_argv(&beside.argv, None);
-        let spec = ExecSpec {
+        let argv = self.agent.run_argv(&beside.argv);
+        self.spawner.spawn(&ExecSpec {
             argv,
             env,
             workdir: Some(beside.workdir.unwrap_or_else(|| self.workdir.clone())),
             stdin: beside.stdin,
             terminal: beside.terminal,
-        };
-        self.engine.exec(&self.agent.spec().name, &spec)
+            when_abandoned: beside.when_abandoned,
+        })
     }
 
     /// Kills every process in it.

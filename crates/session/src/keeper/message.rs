@@ -122,6 +122,9 @@ pub struct Exec {
     /// Whether it reads what the client sends; else its stdin is empty.
     #[serde(default)]
     pub stdin: bool,
+    /// Whether it goes on when its client is gone.
+    #[serde(default)]
+    pub leave: bool,
 }
 
 /// See [`Request::Stop`].
@@ -270,7 +273,7 @@ mod tests {
         let Request::Exec(exec) = bare else {
             panic!("{bare:?}");
         };
-        assert!(!exec.stdin && exec.terminal.is_none());
+        assert!(!exec.stdin && !exec.leave && exec.terminal.is_none());
         serde_json::from_str::<Request>(r#"{"do":"dance"}"#).expect_err("unknown");
     }
 }

@@ -10,8 +10,8 @@ use std::io::Write as _;
 
 use lazaret_protocol::{Verb, bootstrap};
 use lazaret_runtime::{
-    ContainerName, Engine, EngineError, ExecSpec, HardenedSpec, Process, Stdin, Terminal,
-    TerminalSize,
+    ContainerName, EngineError, ExecSpec, HardenedSpec, Process, Spawner, Stdin, Terminal,
+    TerminalSize, WhenAbandoned,
 };
 
 use crate::context::SessionContext;
@@ -49,6 +49,7 @@ impl VerifiedContainer {
         cx: &SessionContext<'_>,
         agent: &HardenedSpec,
         spec: &RunSpec<'_>,
+        spawner: &Spawner,
     ) -> Result<Self, VerifyError> {
         let CommandSpec {
             argv,
@@ -61,7 +62,7 @@ impl VerifiedContainer {
             env: env.clone(),
             ..ExecSpec::new(argv, Stdin::Piped)
         };
-        let mut process = cx.exec_first(&agent.spec().name, &exec)?;
+        let mut process = cx.spawn_first(spawner, &exec)?;
         let report = report_of(&mut process)?;
         accept_report(&report, agent, cx.events)?;
         Ok(Self {
@@ -78,7 +79,7 @@ impl PendingCommand {
     /// The engine's.
     pub(crate) fn go(
         self,
-        engine: &dyn Engine,
+        spawner: &Spawner,
         agent: &HardenedSpec,
         spec: &RunSpec<'_>,
         size: Option<TerminalSize>,
@@ -99,9 +100,10 @@ impl PendingCommand {
                     env: env.clone(),
                     workdir: Some(spec.scope.workdir()),
                     terminal,
+                    when_abandoned: WhenAbandoned::End,
                     ..ExecSpec::new(argv, Stdin::Piped)
                 };
-                engine.exec(&agent.spec().name, &exec)
+                spawner.spawn(&exec)
             }
         }
     }

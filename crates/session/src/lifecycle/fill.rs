@@ -2,11 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
+use std::sync::Arc;
 use std::thread;
 
 use lazaret_egress::{Patterns, Policy};
 use lazaret_protocol::{Receipt, RecordError, SurveyError, Verb, Writers};
-use lazaret_runtime::{ContainerName, HardenedSpec};
+use lazaret_runtime::{ContainerName, HardenedSpec, Spawner};
 use lazaret_transfer::{
     PackError, Progress, Skipped, StatCacheOutcome, StatCacheWriter, Tips, VolumeState,
     pack_and_record,
@@ -107,6 +108,8 @@ pub struct Filled<'a> {
 pub(super) struct FilledContainer {
     pub(super) agent: HardenedSpec,
     pub(super) pending: PendingCommand,
+    /// What starts its processes, and keeps them alive.
+    pub(super) spawner: Arc<Spawner>,
     pub(super) network: Option<OpenNetwork>,
     /// What of the workspace was left out.
     pub(super) skipped: Vec<Skipped>,
@@ -141,11 +144,13 @@ impl<'a> Created<'a> {
             gateway,
             volume,
         } = self;
+        let spawner = Arc::new(cx.spawner(&agent.spec().name));
         let inside = Inside {
             cx,
             spec,
             agent,
             gateway,
+            spawner,
         };
         match volume {
             Volume::Empty => inside.copy(setup),
@@ -164,6 +169,7 @@ struct Inside<'a, 's> {
     spec: &'s RunSpec<'s>,
     agent: HardenedSpec,
     gateway: Option<HardenedSpec>,
+    spawner: Arc<Spawner>,
 }
 
 impl<'a> Inside<'a, '_> {
@@ -200,6 +206,7 @@ impl<'a> Inside<'a, '_> {
             container: FilledContainer {
                 agent: self.agent,
                 pending,
+                spawner: self.spawner,
                 network,
                 skipped,
                 update: None,
@@ -265,6 +272,7 @@ impl<'a> Inside<'a, '_> {
             container: FilledContainer {
                 agent: self.agent,
                 pending,
+                spawner: self.spawner,
                 network,
                 skipped: update.skipped.clone(),
                 update: Some(update),
@@ -301,7 +309,7 @@ impl<'a> Inside<'a, '_> {
                     })
                 })
             });
-            let worked = VerifiedContainer::verify(cx, agent, spec)
+            let worked = VerifiedContainer::verify(cx, agent, spec, &self.spawner)
                 .map_err(FillError::from)
                 .and_then(work);
             let opened =

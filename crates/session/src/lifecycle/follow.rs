@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use lazaret_runtime::{ContainerLease, ContainerState, TerminalSize};
+use lazaret_runtime::{ContainerLease, ContainerState, Spawner, TerminalSize};
 
 use crate::context::SessionContext;
 use crate::event::{Event, EventSink};
@@ -82,6 +82,8 @@ impl fmt::Debug for CommandTerminal {
 pub struct Ended {
     pub(super) session: LockedSession,
     pub(super) update: Option<UpdateSummary>,
+    /// What keeps the command's processes alive until they are stopped.
+    pub(super) spawner: Arc<Spawner>,
 }
 
 impl Running {
@@ -102,6 +104,7 @@ impl Running {
         let patterns = (container.network.as_ref()).and_then(|network| network.patterns.clone());
         let live = LiveContainer {
             engine: Arc::clone(&cx.engine),
+            spawner: Arc::clone(&container.spawner),
             agent: container.agent.clone(),
             env: spec.command.env.clone(),
             workdir: spec.scope.workdir(),
@@ -139,10 +142,8 @@ impl Running {
                 scope.spawn(move || watcher.watch());
             }
             let size = terminal.as_ref().map(|terminal| terminal.size);
-            let started = container
-                .pending
-                .go(&*cx.engine, &container.agent, spec, size);
             let input = terminal.map(|terminal| terminal.input);
+            let started = (container.pending).go(&container.spawner, &container.agent, spec, size);
             let ended = started.map_err(CommandError::from).and_then(|process| {
                 supervise::run(
                     &*cx.engine,
@@ -199,6 +200,7 @@ impl Running {
         Ok(Ended {
             session: self.session,
             update: container.update,
+            spawner: container.spawner,
         })
     }
 }

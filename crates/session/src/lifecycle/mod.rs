@@ -77,12 +77,17 @@ pub fn run(
         // However the command ends, what is done beside it stops waiting for that.
         let _lost = command.set_on_drop(CommandEnded::Lost);
         let background = Background::start(beside, cx, store, spec, &mut running, &command);
-        let Ended { session, update } = running.follow(cx, spec, user, &command)?;
+        let Ended {
+            session,
+            update,
+            spawner,
+        } = running.follow(cx, spec, user, &command)?;
         let exporter = background.sync(cx);
 
         let id = || spec.id.clone();
         let stopped = Stopped::stop(cx, session, spec.porter.clone())
             .map_err(|source| RunError::NotStopped { id: id(), source })?;
+        drop(spawner);
         let exporter = exporter.ready();
         if cx.cancel.level() == Some(CancelLevel::Insisted) {
             return Err(RunError::Insisted { id: id() });

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::{StreamLimits, Wanted, Writers};
-use lazaret_runtime::{ContainerLease, ContainerName, EngineError, Process, Unenforceable};
+use lazaret_runtime::{
+    ContainerLease, ContainerName, EngineError, Process, Spawner, Unenforceable,
+};
 use lazaret_transfer::{
     BlobStore, BlobStoreError, Collection, FileIdentity, MergeBases, PendingSurvey, VolumeState,
 };
@@ -100,6 +102,7 @@ pub struct LiveView<'a> {
 #[derive(Debug)]
 struct ViewContainer {
     name: ContainerName,
+    spawner: Spawner,
     lease: Option<ContainerLease>,
     view: View,
 }
@@ -156,6 +159,7 @@ impl<'a> LiveView<'a> {
         view.note(EngineObject::Container);
         let container = ViewContainer {
             name: name.clone(),
+            spawner: cx.spawner(&name),
             lease: Some(ContainerLease::create(&cx.engine, &spec)?),
             view,
         };
@@ -346,7 +350,7 @@ impl<'a> LiveView<'a> {
     }
 
     fn exec(&self) -> Result<Process, EngineError> {
-        self.cx.carry(&self.container.name, export_verb())
+        (self.cx).carry_by(&self.container.spawner, export_verb())
     }
 
     /// Whether the command has ended, or is being ended.

@@ -3,13 +3,14 @@
 use std::io::Write;
 
 use lazaret_protocol::{Compressor, Decompressor, Verb};
-use lazaret_runtime::{ContainerName, EngineError, Process, Stdin};
+use lazaret_runtime::{ContainerName, EngineError, Process, Spawner, Stdin};
 
 use crate::context::SessionContext;
 use crate::porter::porter;
 
 impl SessionContext<'_> {
-    /// Starts a verb of the porter's that moves files, and talks to it.
+    /// Starts a verb of the porter's that moves files, the last process of a container: PID 1
+    /// ends with it.
     ///
     /// # Errors
     /// The engine's.
@@ -18,9 +19,18 @@ impl SessionContext<'_> {
         container: &ContainerName,
         verb: Verb,
     ) -> Result<Process, EngineError> {
+        self.carry_by(&self.spawner(container), verb)
+    }
+
+    /// Starts a verb of the porter's that moves files.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(crate) fn carry_by(&self, spawner: &Spawner, verb: Verb) -> Result<Process, EngineError> {
         if !self.info.is_remote() {
-            return self.exec_first(container, &porter(&verb, Stdin::Piped));
+            return self.spawn_first(spawner, &porter(&verb, Stdin::Piped));
         }
+        let container = spawner.container();
         let verb = Verb::Compressed(Box::new(verb));
         let process = self.engine.exec(container, &porter(&verb, Stdin::Piped))?;
         let deflated = |stdin| Box::new(Compressor::new(stdin)) as Box<dyn Write + Send>;

@@ -1,70 +1,12 @@
-//! The channel of PID 1, and what a process that came in by it is told.
-//!
-//! ```text
-//! host → PID 1     "start", with stdin, stdout and stderr (SCM_RIGHTS, unix(7))
-//! PID 1 → host     "started"
-//! host → process   a spawn message, on its stdin
-//! PID 1 → host     "ended N"
-//!
-//! spawn     = "order " ARGUMENTS " " VARIABLES " " LENGTH "\n" directory argument* variable*
-//! directory = string        empty: where PID 1 is
-//! argument  = string        the program's path first
-//! variable  = NAME "=" string
-//! string    = (any byte but NUL)* NUL
-//! ```
-//!
-//! LENGTH counts what follows, in bytes. What a spawn message says is what an engine would be
-//! asked for by an exec, and means the same.
+//! `SpawnMessage`: what a process that PID 1 started is told on its stdin.
 
 use std::ffi::{CString, NulError};
-use std::fmt;
 use std::io::{self, Read};
 
 use crate::line::read_line;
 
-/// What the host says, together with the three streams.
-pub const START: &[u8] = b"start";
-
-/// The longest [`InitNotice`], in bytes.
-pub const LONGEST_NOTICE: usize = 32;
-
 /// The most that a spawn message may hold, in bytes; the kernel takes some 6 MiB (execve(2)).
 const LONGEST: usize = 16 << 20;
-
-/// What PID 1 says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InitNotice {
-    /// The process runs, and only it has the streams.
-    Started,
-    /// The process has ended.
-    Ended {
-        /// Its exit code, or 128 and the number of the signal that killed it.
-        code: u8,
-    },
-}
-
-impl InitNotice {
-    /// Reads a notice; `None` if PID 1 says no such thing.
-    pub fn parse(said: &[u8]) -> Option<Self> {
-        let said = std::str::from_utf8(said).ok()?;
-        match said.strip_prefix("ended ") {
-            Some(code) => {
-                let code = code.parse().ok()?;
-                Some(Self::Ended { code })
-            }
-            None => (said == "started").then_some(Self::Started),
-        }
-    }
-}
-
-impl fmt::Display for InitNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Started => f.write_str("started"),
-            Self::Ended { code } => write!(f, "ended {code}"),
-        }
-    }
-}
 
 /// A process to become.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -198,23 +140,5 @@ mod tests {
         let parsed = SpawnMessage::parse(1, 0, b"\0/bin/a\0").expect("a message");
         assert_eq!(parsed.argv, [c"/bin/a".to_owned()]);
         assert_eq!(parsed.directory, CString::default());
-    }
-
-    #[test]
-    fn only_an_exit_code_is_an_end() {
-        let ended = |code| Some(InitNotice::Ended { code });
-        assert_eq!(InitNotice::parse(b"ended 0"), ended(0));
-        assert_eq!(InitNotice::parse(b"ended 255"), ended(255));
-        assert_eq!(InitNotice::parse(b"started"), Some(InitNotice::Started));
-        for nonsense in [
-            "ended 256",
-            "ended -1",
-            "ended ",
-            "ended 0\n",
-            "started ",
-            "0",
-        ] {
-            assert_eq!(InitNotice::parse(nonsense.as_bytes()), None, "{nonsense}");
-        }
     }
 }
