@@ -3,6 +3,11 @@
 //! The emulator knows Unicode only, so the special graphics of the VT100 become the
 //! characters of Unicode that look the same.
 
+/// The emulator draws no cell for this character.
+pub(super) const REPLACEMENT: char = '\u{fffd}';
+/// The emulator holds this one in its place, which stands for no character.
+pub(super) const STAND_IN: char = '\u{fdd0}';
+
 /// What a program designated, and what it uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Charsets {
@@ -44,8 +49,7 @@ impl Charsets {
         match (self.designated[self.in_use], c) {
             (b'0', '_'..='~') => GRAPHICS[c as usize - '_' as usize],
             (b'A', '#') => '£',
-            // The emulator would draw no cell at all.
-            (_, '\u{fffd}') => '?',
+            (_, REPLACEMENT) => STAND_IN,
             _ => c,
         }
     }

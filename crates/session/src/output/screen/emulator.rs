@@ -3,8 +3,9 @@
 //! `vt100` knows the sequences that most programs draw with. This adapter does what it lacks by
 //! those that it knows: character sets, insert mode, rows that do not wrap, tab stops, margins
 //! and origin mode that both screens share, and relative positions. What a cell of `vt100`
-//! cannot hold is lost: blink, strike-through, hidden, overline, and kind and colour of an
-//! underline.
+//! cannot hold is lost: blink, strike-through, hidden, overline, kind and colour of an
+//! underline, and bold where dim came later. Left and right margins are recorded, but not drawn
+//! with.
 
 use std::num::NonZeroU16;
 use std::panic::{AssertUnwindSafe, catch_unwind};

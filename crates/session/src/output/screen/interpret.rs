@@ -10,6 +10,9 @@ use super::tokens::{Csi, Token};
 
 /// The parser gets what is drawn in pieces of this size.
 const PIECE: usize = 4096;
+/// Makes the character before it two cells wide. At the end of the last row the parser then
+/// leaves half a character behind, on which it panics later.
+const EMOJI: char = '\u{fe0f}';
 
 impl Emulator {
     /// Draws a piece of the stream, or records it.
@@ -30,6 +33,9 @@ impl Emulator {
     /// Draws a character.
     fn text(&mut self, c: char) {
         let c = self.modes.charsets.shown(c);
+        if c == EMOJI && self.next_position().column >= self.size.columns {
+            return;
+        }
         if self.modes.insert || !self.modes.wraps() {
             self.make_room(c);
         }

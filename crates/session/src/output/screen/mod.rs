@@ -3,14 +3,13 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | [`filter`] | keeps what draws, drops what acts (UI-01) |
-//! | [`state`] | holds the screen, so that a client that attaches sees it |
-//! | [`leave`] | gives a user's terminal back |
-//! | [`notices`] | reads bells and notifications, which no terminal gets |
+//! | `filter` | keeps what draws, drops what acts (UI-01) |
+//! | `state` | holds the screen, so that a client that attaches sees it |
+//! | `leave` | gives a user's terminal back |
+//! | `notices` | reads bells and notifications, which no terminal gets |
 //!
-//! The rest serves [`state`]: [`tokens`] splits the filtered stream, [`modes`] records modes,
-//! [`emulator`] and [`interpret`] draw, [`restore`] writes the screen, [`replies`] answers
-//! queries.
+//! The rest serves `state`: `tokens` splits the filtered stream, `modes` records modes,
+//! `emulator` and `interpret` draw, `restore` writes the screen, `replies` answers queries.
 
 mod charsets;
 mod emulator;

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use super::charsets::Charsets;
+use super::charsets::{Charsets, REPLACEMENT, STAND_IN};
 use super::emulator::{Emulator, Position, Saved};
 use super::leave::LEAVE;
 use super::modes::Frame;
@@ -18,9 +18,10 @@ pub(super) fn restore(emulator: &Emulator) -> Vec<u8> {
     out.extend_from_slice(b"\x1b[?6l");
     emulator.tabs.write(&mut out);
     let shown = emulator.drawn();
+    let keyboard = &emulator.modes.keyboard;
     if emulator.screen == Screen::Alternate {
         let normal = after(shown, b"\x1b[?47l");
-        out.extend_from_slice(normal.contents_formatted().as_bytes());
+        write_contents(&normal, &mut out);
         emulator
             .modes
             .keyboard
@@ -31,8 +32,12 @@ pub(super) fn restore(emulator: &Emulator) -> Vec<u8> {
         }
         out.extend_from_slice(b"\x1b[?1049h");
         out.extend_from_slice(ASCII);
+    } else if keyboard.flags(Screen::Alternate) != 0 {
+        out.extend_from_slice(b"\x1b[?1049h");
+        keyboard.write_flags(Screen::Alternate, &mut out);
+        out.extend_from_slice(b"\x1b[?1049l");
     }
-    out.extend_from_slice(shown.contents_formatted().as_bytes());
+    write_contents(shown, &mut out);
     if let Some(saved) = emulator.saved(emulator.screen) {
         write_saved(shown, saved, &mut out);
         out.extend_from_slice(b"\x1b7\x1b[?6l");
@@ -43,6 +48,19 @@ pub(super) fn restore(emulator: &Emulator) -> Vec<u8> {
     out.extend_from_slice(shown.attributes_formatted().as_bytes());
     emulator.modes.write(emulator.screen, &mut out);
     out
+}
+
+/// Writes the cells. The cursor moves.
+fn write_contents(screen: &vt100::Screen, out: &mut Vec<u8>) {
+    let contents = screen.contents_formatted();
+    match contents.contains(STAND_IN) {
+        true => out.extend(
+            contents
+                .replace(STAND_IN, REPLACEMENT.encode_utf8(&mut [0; 4]))
+                .bytes(),
+        ),
+        false => out.extend(contents.bytes()),
+    }
 }
 
 /// Returns the screen after one more sequence.

@@ -3,6 +3,7 @@
 //! The emulator reads a part of SGR, and takes the parameters of what it does not know for
 //! attributes of their own: of `58;5;1` (underline in red) it would make bold.
 
+use super::charsets::{REPLACEMENT, STAND_IN};
 use super::tokens::parse_number;
 
 /// Writes the attributes that the emulator knows: colours, bold, dim, italic, underline and
@@ -84,7 +85,11 @@ pub(super) fn write_cell(cell: &vt100::Cell, out: &mut Vec<u8>) {
     known.extend(colour_codes(38, cell.fgcolor()));
     known.extend(colour_codes(48, cell.bgcolor()));
     let known: Vec<String> = known.iter().map(u16::to_string).collect();
-    out.extend_from_slice(format!("\x1b[{}m{}", known.join(";"), cell.contents()).as_bytes());
+    out.extend_from_slice(format!("\x1b[{}m", known.join(";")).as_bytes());
+    let contents = cell
+        .contents()
+        .replace(STAND_IN, REPLACEMENT.encode_utf8(&mut [0; 4]));
+    out.extend_from_slice(contents.as_bytes());
 }
 
 fn colour_codes(code: u16, colour: vt100::Color) -> Vec<u16> {

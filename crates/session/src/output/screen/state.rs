@@ -1,8 +1,11 @@
 //! `ScreenState`: the screen of a command, for clients that attach later.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use lazaret_runtime::TerminalSize;
 
 use super::emulator::Emulator;
+use super::leave::LEAVE;
 use super::replies::Replies;
 use super::restore::restore;
 use super::tokens::Tokens;
@@ -65,12 +68,14 @@ impl ScreenState {
     }
 
     /// Returns bytes that bring a terminal of this size to this screen, whatever it showed
-    /// before: both screens, cursor, saved cursor, attributes and modes. What the emulator
-    /// cannot hold is lost, see [`super::emulator`].
+    /// before: both screens, cursor, saved cursor, attributes and modes. A cell holds no
+    /// blink, strike-through, hidden or overline, and of underlines one kind.
     ///
     /// At most 256 bytes for each cell and 32 KiB.
     pub fn restore(&self) -> Vec<u8> {
-        restore(&self.emulator)
+        // The command chooses what is written, see `Emulator::guarded`.
+        let restored = catch_unwind(AssertUnwindSafe(|| restore(&self.emulator)));
+        restored.unwrap_or_else(|_| LEAVE.to_vec())
     }
 
     /// Returns how often the emulator failed and the screen started empty again.

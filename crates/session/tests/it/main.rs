@@ -1,0 +1,3 @@
+//! The screen of a command, against recorded programs and a second emulator.
+
+mod screen;
