@@ -15,6 +15,8 @@ mod merge;
 mod network;
 mod paths;
 mod refs;
+#[cfg(feature = "screen")]
+mod screen;
 #[cfg(feature = "network")]
 mod scrub;
 pub mod stream;
@@ -273,5 +275,12 @@ pub const ALL: &[Target] = &[
         run: broker::response,
         seeds: broker::responses,
         dictionary: broker::WORDS,
+    },
+    #[cfg(feature = "screen")]
+    Target {
+        name: "screen",
+        run: screen::restored,
+        seeds: screen::seeds,
+        dictionary: screen::WORDS,
     },
 ];
