@@ -21,15 +21,14 @@
 
 use super::emulator::Emulator;
 use super::modes::Setting;
+use super::screens::Screen;
 use super::tokens::{Csi, Token};
 
 /// A command that asks without reading gets no more for each chunk.
 const MOST: usize = 4096;
 
 /// Modes that are known and reset until a program sets them.
-const KNOWN_RESET: [u16; 13] = [
-    1, 5, 6, 9, 66, 1000, 1002, 1003, 1004, 1006, 1049, 2004, 2026,
-];
+const KNOWN_RESET: [u16; 12] = [1, 5, 6, 9, 66, 1000, 1002, 1003, 1004, 1006, 2004, 2026];
 /// Modes that are known and set until a program resets them.
 const KNOWN_SET: [u16; 2] = [7, 25];
 
@@ -87,9 +86,10 @@ fn answer(csi: &Csi<'_>, emulator: &mut Emulator) -> Option<String> {
         [b'?', b'$', b'p'] => private_mode(emulator, number),
         [0, b'$', b'p'] => {
             let value = match number {
-                4 => value(emulator.modes.insert),
-                20 => value(emulator.modes.newline),
-                _ => 0,
+                4 if emulator.modes.insert => SET,
+                20 if emulator.modes.newline => SET,
+                4 | 20 => RESET,
+                _ => UNKNOWN,
             };
             format!("\x1b[{number};{value}$y")
         }
@@ -117,26 +117,26 @@ fn position(emulator: &mut Emulator, private: &str) -> String {
     format!("\x1b[{private}{row};{}R", position.column + 1)
 }
 
-/// DECRPM: 1 is set, 2 is reset, 0 is unknown.
-fn private_mode(emulator: &Emulator, number: u16) -> String {
-    let is_alternate = emulator.screen == super::screens::Screen::Alternate;
-    let setting = match number {
-        47 | 1047 | 1049 => Some(is_alternate).map(value),
-        _ => emulator
-            .modes
-            .setting(number)
-            .map(|setting| value(setting == Setting::Set)),
-    };
-    let value = setting.unwrap_or_else(|| match number {
-        _ if KNOWN_SET.contains(&number) => 1,
-        _ if KNOWN_RESET.contains(&number) => 2,
-        _ => 0,
-    });
-    format!("\x1b[?{number};{value}$y")
-}
+/// DECRPM
+const UNKNOWN: u8 = 0;
+const SET: u8 = 1;
+const RESET: u8 = 2;
 
-fn value(is_set: bool) -> u8 {
-    if is_set { 1 } else { 2 }
+/// DECRPM
+fn private_mode(emulator: &Emulator, number: u16) -> String {
+    let setting = match (number, emulator.screen) {
+        (47 | 1047 | 1049, Screen::Alternate) => Some(Setting::Set),
+        (47 | 1047 | 1049, Screen::Normal) => Some(Setting::Reset),
+        _ => emulator.modes.setting(number),
+    };
+    let value = match setting {
+        Some(Setting::Set) => SET,
+        Some(Setting::Reset) => RESET,
+        None if KNOWN_SET.contains(&number) => SET,
+        None if KNOWN_RESET.contains(&number) => RESET,
+        None => UNKNOWN,
+    };
+    format!("\x1b[?{number};{value}$y")
 }
 
 #[cfg(test)]

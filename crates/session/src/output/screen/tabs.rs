@@ -53,9 +53,9 @@ impl Tabs {
     /// Returns the column that `count` tabs from `column` lead to.
     pub(super) fn after(&self, column: u16, count: u16) -> u16 {
         let last = self.stops.len().saturating_sub(1);
-        let stops = (usize::from(column) + 1..last).filter(|column| self.stops[*column]);
+        let mut stops = (usize::from(column) + 1..last).filter(|column| self.stops[*column]);
         let column = match usize::from(count).checked_sub(1) {
-            Some(skipped) => stops.skip(skipped).next().unwrap_or(last),
+            Some(skipped) => stops.nth(skipped).unwrap_or(last),
             None => usize::from(column),
         };
         u16::try_from(column).unwrap_or(u16::MAX)
@@ -64,9 +64,9 @@ impl Tabs {
     /// Returns the column that `count` tabs back from `column` lead to.
     pub(super) fn before(&self, column: u16, count: u16) -> u16 {
         let end = usize::from(column).min(self.stops.len());
-        let stops = (1..end).rev().filter(|column| self.stops[*column]);
+        let mut stops = (1..end).rev().filter(|column| self.stops[*column]);
         let column = match usize::from(count).checked_sub(1) {
-            Some(skipped) => stops.skip(skipped).next().unwrap_or(0),
+            Some(skipped) => stops.nth(skipped).unwrap_or(0),
             None => usize::from(column),
         };
         u16::try_from(column).unwrap_or(0)
