@@ -9,10 +9,12 @@ use serde::{Serialize, Serializer};
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, recover_hint};
+use crate::session_access::kept_live;
 use crate::ui::{OutputFormat, TextTone, elapsed};
+use lazaret_session::keeper::message::{KeeperState, KeeperStatus};
 use lazaret_session::store::from_branch::FromBranch;
 use lazaret_session::store::record::{KeepVolume, Record};
-use lazaret_session::store::status::Status;
+use lazaret_session::store::status::{State, Status};
 use lazaret_session::store::unlanded::Unlanded;
 use lazaret_session::store::{SessionDir, Store};
 
@@ -31,6 +33,8 @@ struct Row {
     session: SessionId,
     #[serde(flatten)]
     status: Status,
+    /// What its keeper says; null if it has none.
+    keeper: Option<KeeperStatus>,
     profile: String,
     workspace: String,
     created: u64,
@@ -63,9 +67,14 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         {
             continue;
         }
+        let status = Status::of(store, &dir, &record);
+        let keeper = (status.state == State::Running)
+            .then(|| kept_live::status(&dir))
+            .flatten();
         rows.push(Row {
             session: record.id.clone(),
-            status: Status::of(store, &dir, &record),
+            status,
+            keeper,
             profile: record.profile.clone(),
             workspace: record.workspace.to_string_lossy().into_owned(),
             created: record.created,
@@ -117,10 +126,11 @@ fn print(rows: &[Row], app: &App) {
             true => String::new(),
             false => format!("  ({})", row.commits),
         };
+        let attached = row.keeper.as_ref().map_or("", attached);
         ui.result(&format!(
-            "{:<names$}  {:<10}  {age:>8}  {:<profiles$}  {}{volume}{commits}",
+            "{:<names$}  {:<10}  {age:>8}  {:<profiles$}  {}{attached}{volume}{commits}",
             row.session.as_str(),
-            row.status.state.as_str(),
+            state(row),
             escaped(&row.profile),
             escaped(&row.workspace)
         ));
@@ -131,6 +141,23 @@ fn print(rows: &[Row], app: &App) {
             ui.warn(&format!("session {id}: {what}"));
             ui.hint(&recover_hint(id));
         }
+    }
+}
+
+/// Where a session is; its keeper knows more than its record.
+fn state(row: &Row) -> &'static str {
+    match row.keeper.as_ref().map(|keeper| keeper.state) {
+        Some(KeeperState::Idle) => "idle",
+        Some(KeeperState::Ending) => "ending",
+        Some(KeeperState::Running) | None => row.status.state.as_str(),
+    }
+}
+
+fn attached(keeper: &KeeperStatus) -> &'static str {
+    match (keeper.attached, keeper.driven) {
+        (0, _) => "",
+        (_, true) => "  (attached)",
+        (_, false) => "  (watched)",
     }
 }
 

@@ -4,7 +4,7 @@ use lazaret_runtime::SessionId;
 
 use crate::failure::{Failure, FailureKind};
 use lazaret_session::keeper::connection::{Connection, KeeperError};
-use lazaret_session::keeper::message::{Accepted, RefusalCode, Request};
+use lazaret_session::keeper::message::{Accepted, KeeperStatus, RefusalCode, Request};
 use lazaret_session::store::record::Phase;
 use lazaret_session::store::status::State;
 use lazaret_session::store::{SessionDir, Store};
@@ -23,6 +23,12 @@ pub(crate) fn ask(
         Ok(None) => Err(not_live(store, dir)),
         Err(error) => Err(unanswered(dir.id(), error)),
     }
+}
+
+/// Returns what the keeper of a session says of it; `None` if it has none, or that says nothing.
+pub(crate) fn status(dir: &SessionDir) -> Option<KeeperStatus> {
+    let asked = Connection::ask(dir, &Request::Status).ok().flatten();
+    asked.and_then(|(_, accepted)| accepted.status)
 }
 
 /// Says why no keeper has a session, and what to do.
