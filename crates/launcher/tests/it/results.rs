@@ -9,14 +9,14 @@ use crate::support::TestEnvironment;
 fn flt_18_a_reader_that_goes_away_is_no_error() {
     let env = TestEnvironment::new();
     let (reader, writer) = std::io::pipe().unwrap();
-    let mut handle = duct::cmd!(env!("CARGO_BIN_EXE_lazaret"), "profile", "schema")
-        .full_env([("HOME", env.path("home"))])
+    let command = env
+        .bare(&["profile", "schema"])
+        .stdin_null()
         .stdout_file(writer)
         .stderr_capture()
         .unchecked();
     drop(reader);
-    handle = handle.stdin_null();
-    let output = handle.run().unwrap();
+    let output = command.run().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
@@ -26,8 +26,8 @@ fn flt_18_a_full_disk_is_an_error() {
     let env = TestEnvironment::new();
     // Every write to this device fails as on a full disk.
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = duct::cmd!(env!("CARGO_BIN_EXE_lazaret"), "profile", "schema")
-        .full_env([("HOME", env.path("home"))])
+    let output = env
+        .bare(&["profile", "schema"])
         .stdin_null()
         .stdout_file(full)
         .stderr_capture()
@@ -46,8 +46,8 @@ fn flt_18_a_full_disk_is_an_error() {
 fn flt_18_a_slow_reader_gets_everything() {
     let env = TestEnvironment::new();
     let (mut reader, writer) = std::io::pipe().unwrap();
-    let lazaret = duct::cmd!(env!("CARGO_BIN_EXE_lazaret"), "completions", "zsh")
-        .full_env([("HOME", env.path("home"))])
+    let lazaret = env
+        .bare(&["completions", "zsh"])
         .stdin_null()
         .stdout_file(writer)
         .start()

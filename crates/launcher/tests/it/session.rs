@@ -31,5 +31,6 @@ mod review;
 mod secrets;
 mod streams;
 mod texts;
+mod verb;
 mod verbs;
 mod world;

@@ -111,6 +111,14 @@ impl TestEnvironment {
     }
 
     fn expression(&self, arguments: &[&str]) -> duct::Expression {
+        self.bare(arguments)
+            .stdout_capture()
+            .stderr_capture()
+            .unchecked()
+    }
+
+    /// Returns what runs `lazaret` in `work/`, with the streams of the test.
+    pub(crate) fn bare(&self, arguments: &[&str]) -> duct::Expression {
         let mut variables = self.variables.clone();
         variables.insert("LAZARET_ENGINE".to_owned(), self.engine.clone());
         let uid = self.uid;
@@ -124,9 +132,6 @@ impl TestEnvironment {
             })
             .full_env(variables)
             .dir(self.path("work"))
-            .stdout_capture()
-            .stderr_capture()
-            .unchecked()
     }
 
     fn redact(&self, bytes: &[u8]) -> String {

@@ -16,6 +16,7 @@ use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::unescape;
 
+use super::verb::Verb;
 use super::world::World;
 
 /// Runs a script in `dir`, in which git is alone with its own configuration. One process per
@@ -394,45 +395,11 @@ fn g9_a_file_that_the_user_changed_stands_in_full() {
     ");
 }
 
-/// Runs the command as a process, once no other process has locked the session of a world; see
-/// [`World::lock`].
+/// Runs the program on a world; returns its exit code and its two streams.
 #[track_caller]
 fn lazaret(world: &World, arguments: &[&str]) -> (i32, String, String) {
-    for _ in 0..1000 {
-        let ended = run(world, arguments);
-        if !ended.2.contains("is in use by another lazaret") {
-            return ended;
-        }
-    }
-    panic!("another process holds the session");
-}
-
-#[track_caller]
-fn run(world: &World, arguments: &[&str]) -> (i32, String, String) {
-    let xdg = world.path("xdg");
-    if !xdg.exists() {
-        std::fs::create_dir(&xdg).unwrap();
-        std::os::unix::fs::symlink(world.path("state"), xdg.join("lazaret")).unwrap();
-        std::fs::create_dir(world.path("cwd")).unwrap();
-    }
-    let output = duct::cmd(env!("CARGO_BIN_EXE_lazaret"), arguments)
-        .full_env([
-            ("XDG_STATE_HOME", xdg.display().to_string()),
-            ("HOME", world.path("cwd").display().to_string()),
-        ])
-        .dir(world.path("cwd"))
-        .stdin_null()
-        .stdout_capture()
-        .stderr_capture()
-        .unchecked()
-        .run()
-        .unwrap();
-    let text = |bytes: &[u8]| {
-        let text = String::from_utf8(bytes.to_vec()).unwrap();
-        text.replace(&world.root.path().display().to_string(), "$ROOT")
-    };
-    let code = output.status.code().unwrap_or(-1);
-    (code, text(&output.stdout), text(&output.stderr))
+    let ended = Verb::on(world).run_unlocked(arguments);
+    (ended.code, ended.stdout, ended.stderr)
 }
 
 #[test]

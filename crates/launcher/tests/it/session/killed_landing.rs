@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 
 use lazaret_runtime::SessionId;
@@ -13,6 +12,7 @@ use lazaret_transfer::ObjectId;
 
 use super::commits::{repository, sh};
 use super::pack::run_git;
+use super::verb::Verb;
 use super::world::World;
 
 /// What is made inside: two branches, one of which has a stash on it, and a tag.
@@ -78,29 +78,12 @@ fn install_git(world: &World, call: Option<usize>) {
 
 /// Lands everything; returns the signal that ended the launcher, or what it printed.
 fn land(world: &World, id: &SessionId) -> Result<String, i32> {
-    let xdg = world.path("xdg");
-    let output = duct::cmd!(
-        env!("CARGO_BIN_EXE_lazaret"),
-        "commits",
-        "land",
-        id.as_str(),
-        "--yes"
-    )
-    .full_env([
-        ("XDG_STATE_HOME", xdg.display().to_string()),
-        ("HOME", world.path("cwd").display().to_string()),
-        ("PATH", world.path("bin").display().to_string()),
-    ])
-    .dir(world.path("cwd"))
-    .stdin_null()
-    .stdout_capture()
-    .stderr_capture()
-    .unchecked()
-    .run()
-    .unwrap();
-    match output.status.signal() {
+    let bin = world.path("bin").display().to_string();
+    let verb = Verb::on(world).variable("PATH", &bin);
+    let ended = verb.run(&["commits", "land", id.as_str(), "--yes"]);
+    match ended.signal {
         Some(signal) => Err(signal),
-        None => Ok(String::from_utf8_lossy(&output.stderr).into_owned()),
+        None => Ok(ended.stderr),
     }
 }
 
@@ -120,10 +103,7 @@ fn refs(world: &World) -> String {
 #[test]
 fn a_landing_that_is_killed_before_any_call_of_git_loses_nothing() {
     let (world, id) = waiting();
-    let xdg = world.path("xdg");
-    fs::create_dir(&xdg).unwrap();
     fs::create_dir(world.path("cwd")).unwrap();
-    std::os::unix::fs::symlink(world.path("state"), xdg.join("lazaret")).unwrap();
     let all = LANDED.replace("ID", id.as_str());
     let session = world.path("state").join("sessions").join(id.as_str());
     sh(

@@ -1,28 +1,14 @@
 //! The logs of a session's commands, read while one runs and afterwards.
 
-use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::symlink;
 
 use lazaret_session::store::run_log::{LogFile, SEGMENT, next_run};
 
+use super::verb::Verb;
 use super::world::World;
 
 fn logs(world: &World, more: &[&str]) -> duct::Expression {
-    let xdg = world.path("xdg");
-    if !xdg.exists() {
-        fs::create_dir(&xdg).unwrap();
-        symlink(world.path("state"), xdg.join("lazaret")).unwrap();
-        fs::create_dir(world.path("cwd")).unwrap();
-    }
-    let arguments = [&["logs", "shop"], more].concat();
-    duct::cmd(env!("CARGO_BIN_EXE_lazaret"), arguments)
-        .full_env([
-            ("XDG_STATE_HOME", xdg.display().to_string()),
-            ("HOME", world.path("cwd").display().to_string()),
-        ])
-        .dir(world.path("cwd"))
-        .stdin_null()
+    Verb::on(world).command(&[&["logs", "shop"], more].concat())
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Which session a verb is about if its name is cut short or left out.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use lazaret_session::store::record::{Phase, Record};
 
+use super::verb::Verb;
 use super::world::World;
 
 /// Sessions `shop`, `shop-2` and `side` of one workspace; of these, `side` waits.
@@ -21,29 +21,14 @@ fn sessions() -> World {
     };
     other("shop-2", Phase::Settled);
     other("side", Phase::Collected);
-    let xdg = world.path("xdg");
-    fs::create_dir(&xdg).unwrap();
-    symlink(world.path("state"), xdg.join("lazaret")).unwrap();
     fs::create_dir_all(world.path("workspace/deep")).unwrap();
     world
 }
 
 /// Runs a verb in a directory; returns its exit code and all that it said.
 fn run(world: &World, dir: &Path, arguments: &[&str]) -> (i32, String) {
-    let output = duct::cmd(env!("CARGO_BIN_EXE_lazaret"), arguments)
-        .full_env([
-            ("XDG_STATE_HOME", world.path("xdg").display().to_string()),
-            ("HOME", world.path("xdg").display().to_string()),
-        ])
-        .dir(dir)
-        .stdin_null()
-        .stderr_to_stdout()
-        .stdout_capture()
-        .unchecked()
-        .run()
-        .unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    (output.status.code().unwrap_or(-1), said)
+    let ended = Verb::on(world).in_dir(dir).run(arguments);
+    (ended.code, ended.said())
 }
 
 #[track_caller]
@@ -57,16 +42,16 @@ fn shows(world: &World, dir: &str, arguments: &[&str], session: &str) {
 #[test]
 fn the_start_of_a_name_is_enough_if_no_other_starts_so() {
     let world = sessions();
-    shows(&world, "xdg", &["sid"], "side");
+    shows(&world, "state", &["sid"], "side");
     // A whole name is meant, whatever other name goes on from it.
-    shows(&world, "xdg", &["shop"], "shop");
-    shows(&world, "xdg", &["shop-"], "shop-2");
+    shows(&world, "state", &["shop"], "shop");
+    shows(&world, "state", &["shop-"], "shop-2");
     for (name, words) in [
         ("sho", "Name one of them: shop, shop-2."),
         ("s", "Name one of them: shop, shop-2, side."),
         ("x", "there is no session named x"),
     ] {
-        let (code, said) = run(&world, &world.path("xdg"), &["show", name]);
+        let (code, said) = run(&world, &world.path("state"), &["show", name]);
         assert_eq!(code, 1, "{said}");
         assert!(said.contains(words), "{said}");
     }
@@ -93,7 +78,7 @@ fn a_name_is_left_out_where_the_directory_tells() {
     let (code, said) = run(&world, &world.path("workspace"), &["watch"]);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("no session of this directory runs"), "{said}");
-    let (code, said) = run(&world, &world.path("xdg"), &["show"]);
+    let (code, said) = run(&world, &world.path("state"), &["show"]);
     assert_eq!(code, 1, "{said}");
     assert!(
         said.contains("no session of this directory is there"),
