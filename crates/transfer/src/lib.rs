@@ -79,7 +79,7 @@ pub use reconcile::{
 };
 pub use refs::{
     Count, IndexEntry, IndexKind, NewRef, NewRefKind, NewRefs, ObjectId, OwnWork, Texts, Tips,
-    new_refs, own_work, read_index,
+    new_refs, own_work, read_index, ref_kind,
 };
 pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{FileSelector, GitMode, Scope, SelectError, SelectionSpec, SkipReason, Skipped};

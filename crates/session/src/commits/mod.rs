@@ -6,7 +6,9 @@
 
 pub(crate) mod both_ways;
 mod capped;
+pub mod copy_refs;
 pub mod fetch;
+mod git_container;
 pub mod history_source;
 pub mod landed;
 pub mod packer;

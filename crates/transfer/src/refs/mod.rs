@@ -154,6 +154,12 @@ pub fn new_refs(baseline: &Tree, volume: &VolumeState, tips: &Tips, texts: &Text
     found
 }
 
+/// Returns what a ref of this full name is, and its name as it is listed; `None` if git would not
+/// have made a ref of that name (git-check-ref-format(1)).
+pub fn ref_kind(name: &[u8]) -> Option<(NewRefKind, &[u8])> {
+    text::is_ref_name(name).then(|| repository::kind_of(name))
+}
+
 impl NewRefs {
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {

@@ -384,7 +384,8 @@ impl<'a> Repository<'a> {
     }
 }
 
-fn kind_of(name: &[u8]) -> (NewRefKind, &[u8]) {
+/// Returns what a ref of this full name is, and its name as it is listed.
+pub(super) fn kind_of(name: &[u8]) -> (NewRefKind, &[u8]) {
     if name == b"refs/stash" {
         return (NewRefKind::Stash, b"");
     }
