@@ -206,6 +206,17 @@ impl Rules {
 }
 
 impl Examination {
+    /// Adds what was found of further tips, in another repository. A commit that is in both is the
+    /// same, unless it is refused in one of them.
+    pub fn append(&mut self, other: Self) {
+        self.tips.extend(other.tips);
+        for (id, examined) in other.commits {
+            if !matches!(self.commits.get(&id), Some(Ok(_))) {
+                self.commits.insert(id, examined);
+            }
+        }
+    }
+
     /// Returns a commit of a tip that was not refused.
     pub fn commit(&self, id: &ObjectId) -> Option<&ExaminedCommit> {
         self.commits.get(id)?.as_ref().ok()

@@ -21,7 +21,9 @@ pub struct WaitingReport {
 pub struct TipReport {
     /// `branch`, `tag`, `head`, `worktree`, `stash`, `lost` or `ref`.
     pub kind: &'static str,
-    /// What it is called inside.
+    /// Where its repository lies inside: `.git`, or a directory below `.git/modules`.
+    pub repository: String,
+    /// What it is called inside; in the repository of a submodule, after that one's name.
     pub name: String,
     /// What it names.
     pub id: String,

@@ -3,7 +3,7 @@
 //! The gate applies files, never what lies in `.git`. So what was committed inside would go with
 //! the volume, and nothing would say so: as long as there is any of it, the session waits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use lazaret_transfer::{Count, NewRef, NewRefKind, NewRefs};
@@ -84,18 +84,22 @@ pub enum Exactness {
 }
 
 impl Unlanded {
+    /// Nothing.
+    pub const NONE: Self = Self(Vec::new());
+
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Removes what names an object among `landed`, which the workspace's repository has now.
-    /// Entries of a stash or a reflog are removed one by one.
-    pub fn remove_landed(&mut self, landed: &BTreeSet<String>) {
+    /// Removes what names an object among `landed`, which the user's repositories have now: by
+    /// where the repository lies inside, escaped. Entries of a stash or a reflog are removed one
+    /// by one.
+    pub fn remove_landed(&mut self, landed: &BTreeMap<String, BTreeSet<String>>) {
         self.0.retain_mut(|one| {
-            if one.repository != ".git" {
+            let Some(landed) = landed.get(&one.repository) else {
                 return true;
-            }
+            };
             if one.logged.is_empty() {
                 return !one.tip.as_ref().is_some_and(|tip| landed.contains(tip));
             }
@@ -248,7 +252,7 @@ mod tests {
             one(UnlandedKind::Unreadable, None, &[]),
         ]);
         let landed = ["a", "s", "u"].map(str::to_owned).into();
-        commits.remove_landed(&landed);
+        commits.remove_landed(&[(".git".to_owned(), landed)].into());
         let left: Vec<_> = commits.iter().map(|one| (one.kind, one.count)).collect();
         assert_eq!(
             left,
@@ -260,5 +264,8 @@ mod tests {
             ]
         );
         assert_eq!(commits.0[2].logged, ["t"]);
+        let landed = ["a"].map(str::to_owned).into();
+        commits.remove_landed(&[(".git/modules/x".to_owned(), landed)].into());
+        assert_eq!(commits.0.len(), 3);
     }
 }

@@ -6,7 +6,7 @@ use lazaret_runtime::{Engine, SessionId};
 use lazaret_transfer::HistoryState;
 
 use crate::app::App;
-use crate::captures::{capture, tell};
+use crate::captures::{CapturePlan, not_captured, take_up, tell};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::session_access::named::named;
@@ -20,7 +20,8 @@ use lazaret_session::store::{LockedSession, Store, StoreError};
 ///
 /// A session that is in use, or whose apply or undo was cut off, stays even with --force. What
 /// waits in one, files and commits, is captured before it is removed: `lazaret recover --captures`
-/// lists such captures and restores them, `lazaret prune` removes those older than 30 days.
+/// lists such captures and restores them, `lazaret prune` removes those older than 30 days. One that
+/// was broken off is collected first; if that breaks a rule, its commits alone are captured.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Sessions
@@ -50,18 +51,60 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         }
     }
     for (id, session) in sessions {
-        let commits = with(&session.record().commits);
         // Without its engine nothing is removed, and so nothing is captured.
         let detected = app.engine_of(session.record())?;
-        let captured = match args.no_capture {
-            true => None,
-            false => capture(&session, &store, app)?,
+        let ready = match args.no_capture {
+            true => Ready::uncaptured(session),
+            false => Ready::captured(session, &store, app)
+                .map_err(|failure| not_captured(failure, &id, "rm --force"))?,
         };
-        remove(&store, session, &*detected.engine)?;
+        remove(&store, ready.session, &*detected.engine)?;
+        let commits = with(&ready.commits);
         app.ui.status(&format!("removed {id}{commits}"));
-        captured.iter().for_each(|capture| tell(capture, &app.ui));
+        let capture = ready.capture.iter();
+        capture.for_each(|capture| tell(capture, &app.ui));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A session that can be removed.
+struct Ready {
+    session: LockedSession,
+    /// What was committed in it.
+    commits: Unlanded,
+    /// What keeps it.
+    capture: Option<SessionId>,
+}
+
+impl Ready {
+    /// Takes a session of which nothing is kept.
+    fn uncaptured(session: LockedSession) -> Self {
+        Self {
+            commits: session.record().commits.clone(),
+            session,
+            capture: None,
+        }
+    }
+
+    /// Captures what waits in a session, and says what can't be kept.
+    ///
+    /// # Errors
+    /// When it can't be captured: then the session stays.
+    fn captured(session: LockedSession, store: &Store, app: &App) -> Result<Self, Failure> {
+        let session = take_up(session, store, app)?;
+        let plan = CapturePlan::of(&session, store, app)?;
+        if let Some(losses) = plan.losses() {
+            app.ui
+                .warn(&format!("session {}: {losses}", session.record().id));
+        }
+        let capture = plan.carry_out(&session, store, app)?;
+        let commits = plan.commits().unwrap_or(&session.record().commits).clone();
+        Ok(Self {
+            commits,
+            session,
+            capture,
+        })
+    }
 }
 
 /// Says what goes along with a session.

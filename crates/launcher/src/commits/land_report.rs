@@ -5,7 +5,9 @@ use lazaret_gate::tip_report::RefusalReport;
 use lazaret_gate::unlanded::Unlanded;
 use serde::Serialize;
 
+use super::tips::Tip;
 use lazaret_session::store::record::Outcome;
+use lazaret_tree::escape;
 
 /// What was landed, and what was not.
 #[derive(Debug, Serialize)]
@@ -19,11 +21,22 @@ pub(crate) struct LandReport {
     pub(crate) outcome: Option<Outcome>,
 }
 
+/// Something that was landed.
+#[derive(Debug)]
+pub(crate) struct LandedTip {
+    /// What it was inside.
+    pub(crate) tip: Tip,
+    /// What it is in the user's repository.
+    pub(crate) landed: Landed,
+}
+
 /// One ref of the user's repository.
 #[derive(Debug, Serialize)]
 pub(crate) struct LandedReport {
     /// What it is called inside, escaped.
     pub(crate) name: String,
+    /// Where its repository lies inside: `.git`, or a directory below `.git/modules`; escaped.
+    repository: String,
     /// The full name of the ref.
     reference: String,
     id: String,
@@ -43,7 +56,8 @@ pub(crate) struct LeftReport {
 
 impl LandedReport {
     /// Tells of one.
-    pub(crate) fn of(name: &str, landed: &Landed) -> Self {
+    pub(crate) fn of(one: &LandedTip) -> Self {
+        let landed = &one.landed;
         let (how, aside) = match &landed.how {
             LandedHow::New => ("new", None),
             LandedHow::Already => ("already", None),
@@ -51,7 +65,8 @@ impl LandedReport {
             LandedHow::Replaced(aside) => ("replaced", Some(aside.as_str().to_owned())),
         };
         Self {
-            name: name.to_owned(),
+            name: one.tip.label(),
+            repository: escape(one.tip.repository.as_str().as_bytes()),
             reference: landed.name.as_str().to_owned(),
             id: landed.id.to_string(),
             how,

@@ -1,16 +1,16 @@
 //! Lands what was picked, tells of it, and notes it in the session.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lazaret_commits::ObjectId;
 use lazaret_commits::examine::ExaminedTip;
-use lazaret_commits::land::{LandError, Landed, LandedHow, Landing, Wanted};
+use lazaret_commits::land::{LandError, LandedHow, Landing, Wanted};
 use lazaret_commits::sign::Signed;
 use lazaret_gate::tip_report::RefusalReport;
 use lazaret_runtime::SessionId;
-use lazaret_tree::Change;
+use lazaret_tree::{Change, RelPathBuf};
 
-use super::land_report::LeftReport;
+use super::land_report::{LandedTip, LeftReport};
 use super::open::{OpenCommits, OpenTip, TipState};
 use super::pick::Picked;
 use super::settle::open_changes;
@@ -22,8 +22,7 @@ use lazaret_session::store::LockedSession;
 /// What is in the user's repository now, and what stays in the copy.
 #[derive(Debug)]
 pub(crate) struct LandResult {
-    /// Each with what it is called inside, escaped.
-    pub(crate) landed: Vec<(String, Landed)>,
+    pub(crate) landed: Vec<LandedTip>,
     /// What was blocked or refused, by the rules or by git.
     pub(crate) left: Vec<LeftReport>,
 }
@@ -61,31 +60,35 @@ fn write_refs(opened: &OpenCommits, picked: Picked<'_>, app: &App) -> Result<Lan
         landed: Vec::new(),
         left,
     };
-    let Some(fetched) = &opened.fetched else {
-        return Ok(result);
-    };
     let is_cancelled = || app.cancel.check().is_err();
-    let mut landing = Landing::open(
-        &fetched.linked,
-        &opened.repository,
-        &fetched.quarantine,
-        &is_cancelled,
-    )?;
-    let wanted: Vec<Wanted> = tips
-        .iter()
-        .map(|one| Wanted {
-            name: one.name.clone(),
-            id: signed.get(&one.tip.id).copied().unwrap_or(one.tip.id),
-        })
-        .collect();
-    for (one, done) in tips.iter().zip(landing.land(&wanted)?) {
-        let name = one.tip.source.label();
-        match done {
-            Ok(done) => result.landed.push((name, done)),
-            Err(error) => result.left.push(LeftReport {
-                name,
-                why: not_landed(&error),
-            }),
+    for (fetched, repository) in opened.fetched() {
+        let here = |one: &&&OpenTip| one.tip.repository == fetched.inside;
+        let here: Vec<&OpenTip> = tips.iter().filter(here).copied().collect();
+        let wanted: Vec<Wanted> = here
+            .iter()
+            .map(|one| Wanted {
+                name: one.name.clone(),
+                id: signed.get(&one.tip.id).copied().unwrap_or(one.tip.id),
+            })
+            .collect();
+        let commits = &fetched.commits;
+        let mut landing = Landing::open(
+            &commits.linked,
+            repository,
+            &commits.quarantine,
+            &is_cancelled,
+        )?;
+        for (one, done) in here.iter().zip(landing.land(&wanted)?) {
+            match done {
+                Ok(landed) => result.landed.push(LandedTip {
+                    tip: one.tip.clone(),
+                    landed,
+                }),
+                Err(error) => result.left.push(LeftReport {
+                    name: one.tip.label(),
+                    why: not_landed(&error),
+                }),
+            }
         }
     }
     Ok(result)
@@ -103,7 +106,8 @@ fn not_landed(error: &LandError) -> RefusalReport {
 
 fn tell(result: &LandResult, session: &SessionId, app: &App) {
     let LandResult { landed, left } = result;
-    for (name, landed) in landed {
+    for LandedTip { tip, landed } in landed {
+        let name = tip.label();
         let words = match &landed.how {
             LandedHow::New => format!("landed {name} as {}", landed.name),
             LandedHow::Already => format!("{name} is there already as {}", landed.name),
@@ -114,7 +118,9 @@ fn tell(result: &LandResult, session: &SessionId, app: &App) {
                 aside.as_str()
             ),
         };
-        app.ui.status(&words);
+        let place = tip.submodule();
+        let place = place.map_or(String::new(), |name| format!(" in submodule {name}"));
+        app.ui.status(&format!("{words}{place}"));
     }
     for one in left {
         app.ui
@@ -131,45 +137,53 @@ fn tell(result: &LandResult, session: &SessionId, app: &App) {
 struct Found<'a> {
     opened: &'a OpenCommits,
     signed: &'a Signed,
-    landed: &'a [(String, Landed)],
+    landed: &'a [LandedTip],
 }
 
 impl Found<'_> {
     /// Iterates over the tips that were landed.
-    fn tips(&self) -> impl Iterator<Item = (&OpenTip, &ExaminedTip, &Landed)> {
+    fn tips(&self) -> impl Iterator<Item = (&LandedTip, &ExaminedTip)> {
         self.opened.examined().filter_map(|(one, state)| {
             let id = self.signed.get(&one.tip.id).unwrap_or(&one.tip.id);
-            let (_, landed) = self.landed.iter().find(|(_, landed)| landed.id == *id)?;
+            let is_it = |landed: &&LandedTip| {
+                landed.landed.id == *id && landed.tip.repository == one.tip.repository
+            };
+            let landed = self.landed.iter().find(is_it)?;
             let TipState::Good(tip) = state else {
                 return None;
             };
-            Some((one, tip, landed))
+            Some((landed, tip))
         })
     }
 
-    /// Returns everything that is in the user's repository now, or was signed and is there by
-    /// another id.
-    fn ids(&self) -> BTreeSet<ObjectId> {
-        let mut ids: BTreeSet<ObjectId> = self.landed.iter().map(|(_, one)| one.id).collect();
-        for (one, tip, _) in self.tips() {
-            ids.insert(one.tip.id);
+    /// Returns everything that is in the user's repositories now, or was signed and is there by
+    /// another id, by where the repository lies inside.
+    fn ids(&self) -> BTreeMap<RelPathBuf, BTreeSet<ObjectId>> {
+        let mut all: BTreeMap<RelPathBuf, BTreeSet<ObjectId>> = BTreeMap::new();
+        for one in self.landed {
+            let ids = all.entry(one.tip.repository.clone()).or_default();
+            ids.extend([one.landed.id, one.tip.id]);
+        }
+        for (one, tip) in self.tips() {
+            let ids = all.entry(one.tip.repository.clone()).or_default();
             ids.insert(tip.commit);
             ids.extend(&tip.commits);
             ids.extend(tip.commits.iter().filter_map(|id| self.signed.get(id)));
         }
-        ids
+        all
     }
 
     /// Returns the name of what was landed and holds every change of the session's files that
     /// waits; `None` where nothing does, or nothing waits.
     fn holding(&self, open: &[Change]) -> Option<String> {
-        let mut names = self.tips().filter_map(|(_, tip, landed)| {
+        let is_own = |(one, _): &(&LandedTip, _)| one.tip.submodule().is_none();
+        let mut names = self.tips().filter(is_own).filter_map(|(one, tip)| {
             let holds = |change: &Change| {
                 let landed = tip.changes.get(&change.path);
                 landed.is_some_and(|landed| landed.after == change.after)
             };
             let holds_all = !open.is_empty() && open.iter().all(holds);
-            holds_all.then(|| landed.name.to_string())
+            holds_all.then(|| one.landed.name.to_string())
         });
         names.next()
     }

@@ -1,20 +1,23 @@
 //! `OpenCommits`: a session whose commits were fetched and examined.
 
+use std::collections::BTreeSet;
+
 use lazaret_commits::examine::{Examination, ExaminedTip, Rules, examine};
+use lazaret_commits::git::Git;
 use lazaret_commits::land_name::{LandName, LandNames};
 use lazaret_commits::refusal::Refusal;
 use lazaret_transfer::Repository;
-use lazaret_tree::RelPathBuf;
+use lazaret_tree::{RelPathBuf, escape};
 use lazaret_validator::Policy;
 
-use super::repository::{find_git, repository_inside};
+use super::repository::{find_git, repository_for};
 use super::tips::{Lost, Pending, Tip};
 use crate::app::App;
 use crate::decide::case::{policy_of, workspace_of};
 use crate::failure::{Failure, FailureKind};
 use crate::image;
 use crate::session_access::{session_context, waiting};
-use lazaret_session::captures::saved_pack;
+use lazaret_session::captures::{captured_of, saved_pack};
 use lazaret_session::commits::fetch::{CommitSource, FetchRequest, FetchedCommits, fetch};
 use lazaret_session::store::record::Phase;
 use lazaret_session::store::sync_state::read_collection;
@@ -32,13 +35,21 @@ pub(crate) struct OpenRequest {
 /// What was found of a session's commits.
 #[derive(Debug)]
 pub(crate) struct OpenCommits {
-    pub(crate) repository: Repository,
-    /// `None` where nothing can be fetched.
-    pub(crate) fetched: Option<FetchedCommits>,
+    repository: Repository,
+    fetched: Vec<FetchedRepository>,
+    /// Those of one repository after those of another.
     pub(crate) tips: Vec<OpenTip>,
     pub(crate) examination: Examination,
     /// What stays in the copy, in words.
     pub(crate) stays: Vec<String>,
+}
+
+/// The commits of one repository of the copy.
+#[derive(Debug)]
+pub(crate) struct FetchedRepository {
+    /// Where it lies inside.
+    pub(crate) inside: RelPathBuf,
+    pub(crate) commits: FetchedCommits,
 }
 
 /// A tip, and the name that it gets.
@@ -51,7 +62,7 @@ pub(crate) struct OpenTip {
 /// Fetches and examines what waits in a session.
 ///
 /// # Errors
-/// When the session waits for nothing, the engine or git fails, or the pack is refused.
+/// When the session waits for nothing, the engine or git fails, or a pack is refused.
 pub(crate) fn open(
     store: &Store,
     session: &LockedSession,
@@ -67,47 +78,28 @@ pub(crate) fn open(
     let repository = Repository::find(&workspace)
         .map_err(|problem| no_repository(&problem.to_string()))?
         .ok_or_else(|| no_repository("the workspace has none"))?;
-    let mut names = LandNames::of(record.id.as_str());
-    let tips: Vec<OpenTip> = tips
-        .into_iter()
-        .map(|tip| OpenTip {
-            name: names.give(&tip.source),
-            tip,
-        })
-        .collect();
-    if tips.is_empty() {
-        return Ok(OpenCommits {
-            repository,
-            fetched: None,
-            tips,
-            examination: Examination::default(),
-            stays,
-        });
+    let mut opened = OpenCommits {
+        repository,
+        fetched: Vec::new(),
+        tips: Vec::new(),
+        examination: Examination::default(),
+        stays,
+    };
+    let places: BTreeSet<RelPathBuf> = tips.iter().map(|tip| tip.repository.clone()).collect();
+    let mut all = tips;
+    for inside in places {
+        let (here, others) = all.into_iter().partition(|tip| tip.repository == inside);
+        all = others;
+        opened.add(inside, here, record.id.as_str());
+    }
+    if opened.tips.is_empty() {
+        return Ok(opened);
     }
     let git = find_git(app, &workspace).ok_or_else(|| {
         let text = "commits are read by git, and there is none on this machine";
         Failure::message(FailureKind::Workspace, text).hinted("Install git.")
     })?;
-    let ids: Vec<_> = tips.iter().map(|one| one.tip.id).collect();
-    let fetching = |source| -> Result<FetchRequest<'_>, Failure> {
-        Ok(FetchRequest {
-            source,
-            git,
-            repository: &repository,
-            inside: repository_inside()?,
-            tips: ids.clone(),
-        })
-    };
-    let fetched = match saved_pack(session.dir())? {
-        Some(pack) => fetch(session, fetching(CommitSource::Pack(pack, &app.cancel))?)?,
-        None => {
-            let detected = app.engine_of(record)?;
-            let base = image::ensure(app, &detected, "base")?.pinned;
-            let cx = session_context(app, store, detected);
-            let request = fetching(CommitSource::Volume(&cx, &base))?;
-            cx.phase("fetch commits", |_| fetch(session, request))?
-        }
-    };
+    opened.fetch(store, session, &git, app)?;
     let (baseline, _) = read_collection(session.dir())?;
     let policy = policy_of(record, &app.env, session.dir(), &baseline)?;
     let rules = Rules {
@@ -118,15 +110,8 @@ pub(crate) fn open(
         },
         allow: request.allow,
     };
-    let is_cancelled = || app.cancel.check().is_err();
-    let examination = examine(&fetched.quarantine, &ids, &rules, &is_cancelled)?;
-    Ok(OpenCommits {
-        repository,
-        fetched: Some(fetched),
-        tips,
-        examination,
-        stays,
-    })
+    opened.examine(&rules, app)?;
+    Ok(opened)
 }
 
 /// Whether a tip can be landed.
@@ -141,6 +126,83 @@ pub(crate) enum TipState<'a> {
 }
 
 impl OpenCommits {
+    /// Adds the tips of one repository. They stay in the copy if the user has none for it.
+    fn add(&mut self, inside: RelPathBuf, tips: Vec<Tip>, session: &str) {
+        if repository_for(&self.repository, &inside).is_none() {
+            let place = escape(inside.as_str().as_bytes());
+            self.stays.extend(tips.iter().map(|tip| {
+                let (kind, label) = (tip.source.kind(), tip.label());
+                format!("{kind} {label}: your repository has no {place}")
+            }));
+            return;
+        }
+        let mut names = LandNames::of(session);
+        self.tips.extend(tips.into_iter().map(|tip| OpenTip {
+            name: names.give(&tip.source),
+            tip,
+        }));
+    }
+
+    /// Fetches the tips of each repository.
+    fn fetch(
+        &mut self,
+        store: &Store,
+        session: &LockedSession,
+        git: &Git,
+        app: &App,
+    ) -> Result<(), Failure> {
+        let engine = match captured_of(session.dir()) {
+            // Its packs lie in its directory.
+            Some(_) => None,
+            None => {
+                let detected = app.engine_of(session.record())?;
+                let base = image::ensure(app, &detected, "base")?.pinned;
+                Some((session_context(app, store, detected), base))
+            }
+        };
+        let places = self.tips.iter().map(|one| one.tip.repository.clone());
+        let mut places: Vec<RelPathBuf> = places.collect();
+        places.dedup();
+        for inside in places {
+            let Some(repository) = repository_for(&self.repository, &inside) else {
+                continue;
+            };
+            let here = self.tips.iter().filter(|one| one.tip.repository == inside);
+            let tips: Vec<_> = here.map(|one| one.tip.id).collect();
+            let request = |source| FetchRequest {
+                source,
+                git: git.clone(),
+                repository,
+                inside: inside.clone(),
+                tips,
+            };
+            let commits = match &engine {
+                Some((cx, base)) => {
+                    let request = request(CommitSource::Volume(cx, base));
+                    cx.phase("fetch commits", |_| fetch(session, request))?
+                }
+                None => {
+                    let pack = saved_pack(session.dir(), &inside)?.ok_or_else(no_pack)?;
+                    fetch(session, request(CommitSource::Pack(pack, &app.cancel)))?
+                }
+            };
+            self.fetched.push(FetchedRepository { inside, commits });
+        }
+        Ok(())
+    }
+
+    /// Judges the tips of each repository by themselves.
+    fn examine(&mut self, rules: &Rules, app: &App) -> Result<(), Failure> {
+        let is_cancelled = || app.cancel.check().is_err();
+        for FetchedRepository { inside, commits } in &self.fetched {
+            let here = self.tips.iter().filter(|one| one.tip.repository == *inside);
+            let ids: Vec<_> = here.map(|one| one.tip.id).collect();
+            let found = examine(&commits.quarantine, &ids, rules, &is_cancelled)?;
+            self.examination.append(found);
+        }
+        Ok(())
+    }
+
     /// Iterates over all tips, each with what was found of it.
     pub(crate) fn examined(&self) -> impl Iterator<Item = (&OpenTip, TipState<'_>)> {
         let states = self.examination.tips.iter().map(|examined| match examined {
@@ -150,6 +212,19 @@ impl OpenCommits {
         });
         self.tips.iter().zip(states)
     }
+
+    /// Returns the repositories of which something was fetched, each with the user's.
+    pub(crate) fn fetched(&self) -> impl Iterator<Item = (&FetchedRepository, &Repository)> {
+        self.fetched.iter().filter_map(|fetched| {
+            let repository = repository_for(&self.repository, &fetched.inside)?;
+            Some((fetched, repository))
+        })
+    }
+}
+
+fn no_pack() -> Failure {
+    let text = "the pack of the commits is not in the session any more";
+    Failure::message(FailureKind::State, text)
 }
 
 fn no_repository(why: &str) -> Failure {

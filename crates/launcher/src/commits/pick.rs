@@ -33,11 +33,7 @@ impl<'a> Picked<'a> {
         branches: &[String],
         session: &SessionId,
     ) -> Result<Self, Failure> {
-        let labels: Vec<String> = opened
-            .tips
-            .iter()
-            .map(|one| one.tip.source.label())
-            .collect();
+        let labels: Vec<String> = opened.tips.iter().map(|one| one.tip.label()).collect();
         if let Some(unknown) = branches.iter().find(|name| !labels.contains(name)) {
             let text = format!(
                 "session {session} has no {} that could be landed",
@@ -68,7 +64,7 @@ impl<'a> Picked<'a> {
         };
         let all = opened.examined().zip(wanted);
         for ((one, state), _) in all.filter(|(_, is_wanted)| *is_wanted) {
-            let name = one.tip.source.label();
+            let name = one.tip.label();
             let why = match state {
                 TipState::Good(_) => {
                     picked.tips.push(one);

@@ -48,7 +48,8 @@ fn tips(open: &OpenCommits) -> Vec<TipReport> {
 fn report(open: &OpenTip, state: TipState<'_>, examination: &Examination) -> TipReport {
     let report = TipReport {
         kind: open.tip.source.kind(),
-        name: open.tip.source.label(),
+        repository: escape(open.tip.repository.as_str().as_bytes()),
+        name: open.tip.label(),
         id: open.tip.id.to_string(),
         lands_as: open.name.short().to_owned(),
         state: TipVerdict::Good,

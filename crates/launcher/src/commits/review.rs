@@ -1,12 +1,15 @@
 //! Commits as the review knows them.
 
+use std::collections::BTreeMap;
+use std::io;
+
 use lazaret_commits::ObjectId;
 use lazaret_commits::contents::CommitContents;
 use lazaret_commits::examine::{Examination, ExaminedCommit, ExaminedTip};
 use lazaret_gate::format::{count, date};
 use lazaret_review::branch::{Branch, BranchChoice, BranchStatus, Commit, CommitAt, Commits};
 use lazaret_review::commit_view::{CommitSource, SourceError};
-use lazaret_tree::{Blobs, ChangeSet, escape};
+use lazaret_tree::{Blobs, ChangeSet, Digest, RelPath, escape};
 use lazaret_validator::Findings;
 
 use super::open::{OpenCommits, OpenTip, TipState};
@@ -30,14 +33,17 @@ pub(super) fn branches(opened: &OpenCommits) -> Commits {
 }
 
 fn branch(open: &OpenTip, state: TipState<'_>, examination: &Examination) -> Branch {
-    let (kind, label) = (open.tip.source.kind(), open.tip.source.label());
+    let (kind, label) = (open.tip.source.kind(), open.tip.label());
     let branch = Branch {
         name: match kind {
             "head" => label,
             kind => format!("{kind} {label}"),
         },
         lands_as: open.name.short().to_owned(),
-        facts: vec![format!("becomes {}", open.name)],
+        facts: vec![match open.tip.submodule() {
+            None => format!("becomes {}", open.name),
+            Some(name) => format!("becomes {} in submodule {name}", open.name),
+        }],
         findings: [].into_iter().collect(),
         status: BranchStatus::Free,
         choice: BranchChoice::Land,
@@ -126,15 +132,15 @@ fn number(number: usize, what: &str) -> String {
 #[derive(Debug)]
 pub(super) struct CommitReader<'a> {
     opened: &'a OpenCommits,
-    /// Started with the first commit that is shown.
-    contents: Option<CommitContents<'a>>,
+    /// Of each repository, started with the first commit of it that is shown.
+    contents: BTreeMap<&'a RelPath, CommitContents<'a>>,
 }
 
 impl<'a> CommitReader<'a> {
     pub(super) fn new(opened: &'a OpenCommits) -> Self {
         Self {
             opened,
-            contents: None,
+            contents: BTreeMap::new(),
         }
     }
 
@@ -146,39 +152,38 @@ impl<'a> CommitReader<'a> {
         Some((*id, examination.commit(id)?))
     }
 
-    fn start(&self) -> Result<CommitContents<'a>, SourceError> {
-        let fetched = self.opened.fetched.as_ref();
-        let fetched = fetched.ok_or("the commits were not fetched")?;
-        Ok(CommitContents::open(&fetched.quarantine)?)
+    fn start(&self, inside: &RelPath) -> Result<CommitContents<'a>, SourceError> {
+        let mut fetched = self.opened.fetched();
+        let fetched = fetched.find(|(fetched, _)| *fetched.inside == *inside);
+        let (fetched, _) = fetched.ok_or("the commits were not fetched")?;
+        Ok(CommitContents::open(&fetched.commits.quarantine)?)
     }
 }
 
 impl CommitSource for CommitReader<'_> {
     fn changes(&mut self, at: CommitAt) -> Result<ChangeSet, SourceError> {
         let (id, examined) = self.find(at).ok_or("there is no such commit")?;
-        let mut contents = match self.contents.take() {
+        let tip = self.opened.tips.get(at.branch);
+        let inside = &*tip.ok_or("there is no such branch")?.tip.repository;
+        let mut contents = match self.contents.remove(inside) {
             Some(contents) => contents,
-            None => self.start()?,
+            None => self.start(inside)?,
         };
         // After an error the next commit gets a reader of its own.
         let changes = contents.changes(id, &examined.commit)?;
-        self.contents = Some(contents);
+        self.contents.insert(inside, contents);
         Ok(changes)
     }
 
     fn blobs(&self) -> &dyn Blobs {
-        match &self.contents {
-            Some(contents) => contents,
-            None => &NoBlobs,
-        }
+        self
     }
 }
 
-/// The contents of nothing.
-struct NoBlobs;
-
-impl Blobs for NoBlobs {
-    fn open(&self, _digest: &lazaret_tree::Digest) -> std::io::Result<Box<dyn std::io::Read + '_>> {
-        Err(std::io::ErrorKind::NotFound.into())
+impl Blobs for CommitReader<'_> {
+    fn open(&self, digest: &Digest) -> io::Result<Box<dyn io::Read + '_>> {
+        let mut found = self.contents.values().map(|contents| contents.open(digest));
+        let none = || Err(io::ErrorKind::NotFound.into());
+        found.find(Result::is_ok).unwrap_or_else(none)
     }
 }

@@ -39,7 +39,10 @@ fn write_tip(
     state: TipState<'_>,
     examination: &Examination,
 ) -> fmt::Result {
-    let (kind, label) = (tip.source.kind(), tip.source.label());
+    let (kind, label) = (tip.source.kind(), tip.label());
+    let place = tip
+        .submodule()
+        .map_or(String::new(), |name| format!(" in submodule {name}"));
     match state {
         TipState::Refused(refusal) => {
             writeln!(
@@ -49,7 +52,7 @@ fn write_tip(
             )
         }
         TipState::Good(examined) => {
-            writeln!(out, "{kind} {label} -> {name}")?;
+            writeln!(out, "{kind} {label} -> {name}{place}")?;
             write_examined(out, examined, examination)
         }
         TipState::Blocked(examined) => {

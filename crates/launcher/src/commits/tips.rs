@@ -3,7 +3,7 @@
 use lazaret_commits::ObjectId;
 use lazaret_commits::land_name::Source;
 use lazaret_gate::unlanded::{Unlanded, UnlandedKind, UnlandedRef};
-use lazaret_tree::unescape;
+use lazaret_tree::{RelPathBuf, escape, unescape};
 
 /// Whether commits that only a reflog names are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,9 @@ pub(crate) enum Lost {
 /// Something that can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tip {
-    /// Where it lies inside.
+    /// Where its repository lies inside: `.git`, or a directory below `.git/modules`.
+    pub(crate) repository: RelPathBuf,
+    /// Where it lies in its repository.
     pub(crate) source: Source,
     /// What it names.
     pub(crate) id: ObjectId,
@@ -30,6 +32,25 @@ pub(crate) struct Pending {
     pub(crate) tips: Vec<Tip>,
     /// What stays in the copy, in words.
     pub(crate) stays: Vec<String>,
+}
+
+impl Tip {
+    /// Returns the name by which users say which one they mean, escaped. Git takes no `:` in the
+    /// name of a ref.
+    pub(crate) fn label(&self) -> String {
+        let label = self.source.label();
+        match self.submodule() {
+            Some(name) => format!("{name}:{label}"),
+            None => label,
+        }
+    }
+
+    /// Returns the name of the submodule whose repository it lies in, escaped; `None` if that is
+    /// the workspace's.
+    pub(crate) fn submodule(&self) -> Option<String> {
+        let name = self.repository.as_str().strip_prefix(".git/modules/")?;
+        Some(escape(name.replace("/modules/", "/").as_bytes()))
+    }
 }
 
 impl Pending {
@@ -49,18 +70,20 @@ impl Pending {
 
 /// Returns what one line of the list names; nothing where that is not to be fetched.
 fn tips_of(one: &UnlandedRef, lost: Lost) -> Vec<Tip> {
-    // The repositories of submodules stay: the host's are not one with the workspace's.
-    if one.repository != ".git" {
+    let path = unescape(&one.repository).and_then(|path| String::from_utf8(path).ok());
+    let Some(repository) = path.and_then(|path| path.parse::<RelPathBuf>().ok()) else {
         return Vec::new();
-    }
+    };
+    let tip = |source, id| Tip {
+        repository: repository.clone(),
+        source,
+        id,
+    };
     let id = |text: &String| ObjectId::from_hex(text.as_bytes());
     let name = one.name.as_deref().and_then(unescape);
     let named = |source: fn(Vec<u8>) -> Source| {
-        let tip = name.clone().zip(one.tip.as_ref().and_then(id));
-        let tip = tip.map(|(name, id)| Tip {
-            source: source(name),
-            id,
-        });
+        let named = name.clone().zip(one.tip.as_ref().and_then(id));
+        let tip = named.map(|(name, id)| tip(source(name), id));
         tip.into_iter().collect()
     };
     let logged = one.logged.iter().filter_map(id);
@@ -71,11 +94,7 @@ fn tips_of(one: &UnlandedRef, lost: Lost) -> Vec<Tip> {
         UnlandedKind::Ref => named(Source::Ref),
         UnlandedKind::Head => {
             let id = one.tip.as_ref().and_then(id);
-            let tip = id.map(|id| Tip {
-                source: Source::Head,
-                id,
-            });
-            tip.into_iter().collect()
+            id.map(|id| tip(Source::Head, id)).into_iter().collect()
         }
         UnlandedKind::Stash => {
             let entries = one.logged.iter().chain(match one.logged.is_empty() {
@@ -84,18 +103,12 @@ fn tips_of(one: &UnlandedRef, lost: Lost) -> Vec<Tip> {
             });
             let entries = entries.filter_map(id).enumerate();
             entries
-                .map(|(number, id)| Tip {
-                    source: Source::Stash(number),
-                    id,
-                })
+                .map(|(number, id)| tip(Source::Stash(number), id))
                 .collect()
         }
-        UnlandedKind::Reflog if lost == Lost::Take => logged
-            .map(|id| Tip {
-                source: Source::Lost(id),
-                id,
-            })
-            .collect(),
+        UnlandedKind::Reflog if lost == Lost::Take => {
+            logged.map(|id| tip(Source::Lost(id), id)).collect()
+        }
         UnlandedKind::Reflog | UnlandedKind::Unreadable | UnlandedKind::More => Vec::new(),
     }
 }

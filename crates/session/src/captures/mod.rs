@@ -2,31 +2,28 @@
 //!
 //! `$XDG_STATE_HOME/lazaret/captures/<id>/` is laid out as a session without a volume: a record in
 //! [`Phase::Collected`](crate::store::record::Phase::Collected), what was collected of its files, and
-//! a pack of what was committed inside. So restoring one is a rename, and what is restored goes
-//! through the gate as any other session does.
+//! a pack of what was committed inside for each of its repositories. So restoring one is a rename,
+//! and what is restored goes through the gate as any other session does.
 
+mod origin;
 mod restore;
 mod take;
 
-use std::path::Path;
+use std::fs::File;
 
 use lazaret_runtime::SessionId;
-use lazaret_tree::{AtPath as _, PathError};
-use serde::{Deserialize, Serialize};
+use lazaret_tree::{AtPath as _, Digest, PathError, RelPath};
 
+use self::origin::{ORIGIN, Origin, read_origin};
 use crate::commits::packer::PackError;
-use crate::store::file::{list_dir, remove_dir};
+use crate::store::file::{list_dir, ok_if_absent, remove_dir};
 use crate::store::moment::Moment;
 use crate::store::record::Record;
+use crate::store::sync_state::SyncStateError;
 use crate::store::{SessionDir, Store, StoreError};
 
 pub use restore::restore;
-pub use take::{CommitsToPack, take};
-
-/// The pack of a capture's commits, which a restored session keeps.
-const PACK: &str = "commits.pack";
-/// What says of which session it is, and since when.
-const ORIGIN: &str = "capture.json";
+pub use take::{CaptureRequest, CapturedFiles, PackSource, RepositoryPack, take};
 
 /// Why something was not captured, or a capture not used.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +37,9 @@ pub enum CaptureError {
     /// A record could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What is known of the volume could not be read or written.
+    #[error(transparent)]
+    State(#[from] SyncStateError),
     /// There is no such capture.
     #[error("there is no capture named {0}")]
     NotFound(SessionId),
@@ -51,14 +51,6 @@ pub struct Capture {
     dir: SessionDir,
     record: Record,
     origin: Origin,
-}
-
-/// Where a capture comes from.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Origin {
-    session: String,
-    at: Moment,
 }
 
 impl Capture {
@@ -116,6 +108,11 @@ impl Capture {
         &self.record
     }
 
+    /// Returns why the session's files are not in it, escaped; `None` if they are.
+    pub fn lacks_files(&self) -> Option<&str> {
+        self.origin.lacks_files.as_deref()
+    }
+
     /// Removes it for good.
     ///
     /// # Errors
@@ -131,15 +128,23 @@ pub fn captured_of(dir: &SessionDir) -> Option<String> {
     Some(origin.session)
 }
 
-fn read_origin(path: &Path) -> std::io::Result<Origin> {
-    Ok(serde_json::from_slice(&std::fs::read(path)?)?)
-}
-
-/// Returns the pack of a session that was restored from a capture; `None` of any other.
+/// Returns the pack of a repository's commits in a session that was restored from a capture;
+/// `None` if it has none.
 ///
 /// # Errors
 /// The disk's.
-pub fn saved_pack(dir: &SessionDir) -> Result<Option<std::fs::File>, PathError> {
-    let path = dir.file(PACK);
-    crate::store::file::ok_if_absent(std::fs::File::open(&path)).at(&path)
+pub fn saved_pack(dir: &SessionDir, repository: &RelPath) -> Result<Option<File>, PathError> {
+    let path = dir.file(&pack_name(repository));
+    ok_if_absent(File::open(&path)).at(&path)
+}
+
+/// Returns the name of the file that holds the commits of a repository.
+fn pack_name(repository: &RelPath) -> String {
+    match repository.as_str() {
+        ".git" => "commits.pack".to_owned(),
+        other => {
+            let digest = Digest::of(other.as_bytes()).to_hex();
+            format!("commits-{}.pack", digest.get(..16).unwrap_or(&digest))
+        }
+    }
 }

@@ -7,15 +7,18 @@ use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::SessionId;
-use lazaret_transfer::ObjectId;
-use lazaret_tree::{AtPath as _, PathError, RelPathBuf};
+use lazaret_transfer::{ObjectId, VolumeState};
+use lazaret_tree::{AtPath as _, PathError, RelPathBuf, Tree};
 
-use super::{CaptureError, ORIGIN, Origin, PACK};
+use super::origin::{Origin, state_of};
+use super::{Capture, CaptureError, pack_name};
 use crate::commits::packer::{MAX_PACK_BYTES, PACK_TIMEOUT, PackRequest, pack};
 use crate::context::SessionContext;
 use crate::store::file::{list_dir, private_dir, random_hex, remove_dir, write_atomically};
 use crate::store::moment::Moment;
 use crate::store::record::{KeepVolume, Outcome, Phase, Record};
+use crate::store::sync_state::SyncState;
+use crate::store::unlanded::Unlanded;
 use crate::store::{LockedSession, SessionDir, Store, StoreError};
 
 /// How long the making of a capture may take: what is older is left of a launcher that was killed.
@@ -24,8 +27,11 @@ const LONGEST: Duration = Duration::from_hours(24);
 /// What the next use of a session makes anew, or is of its volume, its locks or its journals.
 const NOT_TAKEN: &[&str] = &[
     "apply",
+    "capture.json",
     "commits.git",
     "copy.lock",
+    "fetched",
+    "history",
     "intent",
     "linked.git",
     "lock",
@@ -38,13 +44,42 @@ const NOT_TAKEN: &[&str] = &[
     "views",
 ];
 
-/// The commits of a session that go into its capture.
+/// What tells of a session's files.
+const OF_FILES: &[&str] = &[
+    "baseline",
+    "merge-bases",
+    "own-work",
+    "quarantine",
+    "settled",
+    "volume",
+];
+
+/// What a capture is made of.
 #[derive(Debug)]
-pub struct CommitsToPack<'a> {
+pub struct CaptureRequest<'a> {
+    /// What was committed inside, as the session lists it.
+    pub commits: &'a Unlanded,
+    /// By what its commits are packed; `None` if packs of them are in the session already, or
+    /// there are none.
+    pub packs: Option<PackSource<'a>>,
+    /// Whether its files are taken.
+    pub files: &'a CapturedFiles,
+}
+
+/// By what commits are packed.
+#[derive(Debug)]
+pub struct PackSource<'a> {
     /// The engine that has the volume.
     pub cx: &'a SessionContext<'a>,
     /// The image that has git, `base`.
     pub image: &'a Pinned,
+    /// What is packed of each repository.
+    pub repositories: &'a [RepositoryPack],
+}
+
+/// The commits of one repository.
+#[derive(Debug)]
+pub struct RepositoryPack {
     /// The repository inside, from the workspace's root.
     pub inside: RelPathBuf,
     /// What is wanted, with all that it reaches.
@@ -53,24 +88,55 @@ pub struct CommitsToPack<'a> {
     pub known: Vec<ObjectId>,
 }
 
+/// What is captured of a session's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CapturedFiles {
+    /// What was collected.
+    Collected,
+    /// Nothing: they could not be collected.
+    Lost {
+        /// Why, escaped.
+        why: String,
+    },
+}
+
 /// Takes a capture of what waits in a session: its files as they were collected, and its commits
-/// as one pack. The session stays as it is. Nothing of it was judged, so nothing of it is used
-/// but through the gate.
+/// as a pack for each repository. The session stays as it is. Nothing of it was judged, so
+/// nothing of it is used but through the gate.
+///
+/// A capture of the same session in the same state is taken once: it then counts as taken now.
 ///
 /// # Errors
 /// When the commits can't be packed, or the disk refuses: then there is no capture.
 pub fn take(
     store: &Store,
     session: &LockedSession,
-    commits: Option<&CommitsToPack<'_>>,
+    request: &CaptureRequest<'_>,
 ) -> Result<SessionId, CaptureError> {
     let captures = store.captures();
     private_dir(&captures)?;
     remove_unfinished(&captures)?;
+    let mut record = captured(session.record(), request);
+    let origin = Origin {
+        session: session.record().id.to_string(),
+        at: Moment::now(),
+        state: Some(state_of(session.dir(), &record)?),
+        lacks_files: match request.files {
+            CapturedFiles::Collected => None,
+            CapturedFiles::Lost { why } => Some(why.clone()),
+        },
+    };
+    if let Some(same) = same_as(store, &origin)? {
+        origin.write(same.dir.path())?;
+        return Ok(same.id().clone());
+    }
     let id = store.fresh_id(Path::new(session.dir().id().as_str()))?;
     let building = captures.join(format!(".new-{}", random_hex()));
     private_dir(&building)?;
-    let taken = fill(session, &id, &building, commits).and_then(|()| {
+    record.id = id.clone();
+    let taken = fill(session, &record, &building, request).and_then(|()| {
+        origin.write(&building)?;
+        sync_dir(&building)?;
         let path = captures.join(id.as_str());
         fs::rename(&building, &path).at(&path)?;
         sync_dir(&captures)?;
@@ -83,37 +149,60 @@ pub fn take(
     taken
 }
 
+/// Finds the capture that was taken of the same session in the same state. One that can't be read
+/// is another one.
+fn same_as(store: &Store, origin: &Origin) -> Result<Option<Capture>, CaptureError> {
+    for entry in list_dir(&store.captures())? {
+        let id = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        let capture = id.and_then(|id: SessionId| Capture::open(store, &id).ok());
+        let is_same = |capture: &Capture| {
+            let at = origin.at.clone();
+            Origin {
+                at,
+                ..capture.origin.clone()
+            } == *origin
+        };
+        if let Some(same) = capture.filter(is_same) {
+            return Ok(Some(same));
+        }
+    }
+    Ok(None)
+}
+
 fn fill(
     session: &LockedSession,
-    id: &SessionId,
+    record: &Record,
     dir: &Path,
-    commits: Option<&CommitsToPack<'_>>,
+    request: &CaptureRequest<'_>,
 ) -> Result<(), CaptureError> {
-    let record = captured(session.record(), id);
-    if let Some(commits) = commits {
-        save_pack(session.record(), commits, &dir.join(PACK))?;
+    if let Some(packs) = &request.packs {
+        for repository in packs.repositories {
+            save_pack(session.record(), packs, repository, dir)?;
+        }
     }
-    take_over(session.dir(), dir)?;
-    let origin = Origin {
-        session: session.record().id.to_string(),
-        at: Moment::now(),
-    };
-    let origin = serde_json::to_vec(&origin).map_err(io::Error::from);
-    write_atomically(&dir.join(ORIGIN), &origin.at(dir)?)?;
-    let record = record.to_bytes().map_err(|source| StoreError::Record {
-        id: id.clone(),
+    take_over(session.dir(), dir, request.files)?;
+    if *request.files != CapturedFiles::Collected {
+        write_no_files(&SessionDir::new(record.id.clone(), dir.to_owned()))?;
+    }
+    let bytes = record.to_bytes().map_err(|source| StoreError::Record {
+        id: record.id.clone(),
         source,
     })?;
-    write_atomically(&dir.join("session.json"), &record)?;
-    Ok(sync_dir(dir)?)
+    write_atomically(&dir.join("session.json"), &bytes)?;
+    Ok(())
 }
 
 /// Returns the record of a session without a volume, in which the same waits.
-fn captured(record: &Record, id: &SessionId) -> Record {
+fn captured(record: &Record, request: &CaptureRequest<'_>) -> Record {
     let mut captured = record.clone();
-    captured.id = id.clone();
+    captured.commits = request.commits.clone();
     captured.phase = Phase::Collected;
+    captured.before = None;
     captured.outcome = Some(Outcome::Kept);
+    captured.rejection = None;
     captured.keep = KeepVolume::UntilSettled;
     captured.berth = None;
     captured.undone = Vec::new();
@@ -124,32 +213,39 @@ fn captured(record: &Record, id: &SessionId) -> Record {
 
 fn save_pack(
     record: &Record,
-    commits: &CommitsToPack<'_>,
-    path: &Path,
+    packs: &PackSource<'_>,
+    repository: &RepositoryPack,
+    dir: &Path,
 ) -> Result<(), CaptureError> {
+    let path = dir.join(pack_name(&repository.inside));
     let request = PackRequest {
-        repository: commits.inside.clone(),
-        tips: commits.tips.clone(),
-        known: commits.known.clone(),
+        repository: repository.inside.clone(),
+        tips: repository.tips.clone(),
+        known: repository.known.clone(),
         max_bytes: MAX_PACK_BYTES,
         timeout: PACK_TIMEOUT,
     };
-    pack(commits.cx, record, commits.image, &request, |pack| {
-        let mut file = File::create_new(path).at(path)?;
+    pack(packs.cx, record, packs.image, &request, |pack| {
+        let mut file = File::create_new(&path).at(&path)?;
         // A stream that breaks is told by its own error.
-        io::copy(pack, &mut file).at(path)?;
-        Ok(file.sync_all().at(path)?)
+        io::copy(pack, &mut file).at(&path)?;
+        Ok(file.sync_all().at(&path)?)
     })
 }
 
 /// Takes over what was collected: files by a copy, what lies in directories by links, since no
 /// file there is ever written to again.
-fn take_over(from: &SessionDir, to: &Path) -> Result<(), PathError> {
+fn take_over(from: &SessionDir, to: &Path, files: &CapturedFiles) -> Result<(), PathError> {
+    let of_files = match files {
+        CapturedFiles::Collected => &[],
+        CapturedFiles::Lost { .. } => OF_FILES,
+    };
+    let left = NOT_TAKEN.iter().chain(of_files);
     for entry in list_dir(from.path())? {
         let name = entry.file_name();
         // A file that is about to replace another one has such a name.
         let is_staged = name.as_encoded_bytes().starts_with(b".");
-        if is_staged || NOT_TAKEN.iter().any(|other| name == **other) {
+        if is_staged || left.clone().any(|other| name == **other) {
             continue;
         }
         let (from, to) = (entry.path(), to.join(&name));
@@ -162,6 +258,17 @@ fn take_over(from: &SessionDir, to: &Path) -> Result<(), PathError> {
         }
     }
     Ok(())
+}
+
+/// Writes a collection in which no file changed.
+fn write_no_files(dir: &SessionDir) -> Result<(), CaptureError> {
+    let state = SyncState {
+        baseline: Tree::new(),
+        volume: VolumeState::default(),
+    };
+    state.write_baseline(dir)?;
+    state.write_volume(dir)?;
+    Ok(private_dir(&dir.file("quarantine"))?)
 }
 
 fn link_all(from: &Path, to: &Path) -> Result<(), PathError> {
@@ -193,86 +300,4 @@ fn sync_dir(dir: &Path) -> Result<(), PathError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::SystemTime;
-
-    use super::super::{Capture, restore};
-    use super::*;
-    use crate::store::example::example_record;
-
-    fn waiting(store: &Store) -> LockedSession {
-        let mut session = store.create(example_record()).unwrap();
-        session
-            .update(|record| {
-                record.phase = Phase::Collected;
-                record.keep = KeepVolume::Always;
-            })
-            .unwrap();
-        for name in ["volume", "baseline", "spare", "changes.txt"] {
-            fs::write(session.dir().file(name), name).unwrap();
-        }
-        let deep = session.dir().file("quarantine/deep");
-        fs::create_dir_all(&deep).unwrap();
-        fs::write(deep.join("blob"), "blob").unwrap();
-        session
-    }
-
-    #[test]
-    fn what_waits_outlives_its_session_and_becomes_one_again() {
-        let root = tempfile::tempdir().unwrap();
-        let store = Store::open(root.path()).unwrap();
-        let session = waiting(&store);
-        let first = take(&store, &session, None).unwrap();
-        let second = take(&store, &session, None).unwrap();
-        assert_ne!(first, second);
-        // What a later command writes into the same file is not the capture's.
-        fs::write(session.dir().file("changes.txt"), "later").unwrap();
-        session.remove().unwrap();
-        let all = Capture::list(&store).unwrap();
-        assert_eq!(all.len(), 2);
-        assert!(all.iter().all(|capture| capture.session() == "shop"));
-        restore(&store, &first).unwrap();
-        let restored = store.lock(&first).unwrap();
-        let record = restored.record();
-        assert_eq!((&record.id, record.phase), (&first, Phase::Collected));
-        assert_eq!(record.keep, KeepVolume::UntilSettled);
-        let read = |name: &str| fs::read_to_string(restored.dir().file(name)).unwrap();
-        assert_eq!(read("quarantine/deep/blob"), "blob");
-        assert_eq!(read("changes.txt"), "changes.txt");
-        assert!(!restored.dir().file("spare").exists());
-        assert!(matches!(
-            restore(&store, &first),
-            Err(CaptureError::NotFound(_))
-        ));
-        Capture::open(&store, &second).unwrap().remove().unwrap();
-        assert!(Capture::list(&store).unwrap().is_empty());
-    }
-
-    #[test]
-    fn what_was_cut_off_is_no_capture_and_goes_after_a_day() {
-        let root = tempfile::tempdir().unwrap();
-        let store = Store::open(root.path()).unwrap();
-        let session = waiting(&store);
-        let [young, old] = [".new-1", ".new-2"].map(|name| store.captures().join(name));
-        for dir in [&young, &old] {
-            fs::create_dir_all(dir).unwrap();
-        }
-        let long_ago = SystemTime::now() - 2 * LONGEST;
-        let times = fs::FileTimes::new().set_modified(long_ago);
-        File::open(&old).unwrap().set_times(times).unwrap();
-        assert!(Capture::list(&store).unwrap().is_empty());
-        let id = take(&store, &session, None).unwrap();
-        assert!(young.exists() && !old.exists());
-        assert_eq!(Capture::list(&store).unwrap()[0].id(), &id);
-    }
-
-    #[test]
-    fn what_can_not_be_taken_over_leaves_no_capture() {
-        let root = tempfile::tempdir().unwrap();
-        let store = Store::open(root.path()).unwrap();
-        let session = waiting(&store);
-        std::os::unix::fs::symlink("nowhere", session.dir().file("dangling")).unwrap();
-        assert!(take(&store, &session, None).is_err());
-        assert!(list_dir(&store.captures()).unwrap().is_empty());
-    }
-}
+mod tests;

@@ -31,7 +31,7 @@ pub struct FetchRequest<'a> {
     pub source: CommitSource<'a>,
     /// The user's git.
     pub git: Git,
-    /// The repository of the session's workspace.
+    /// The user's repository.
     pub repository: &'a Repository,
     /// The repository inside, from the workspace's root.
     pub inside: RelPathBuf,
@@ -39,8 +39,8 @@ pub struct FetchRequest<'a> {
     pub tips: Vec<ObjectId>,
 }
 
-/// Commits that were fetched, and a way to the user's repository. Both lie in the session's
-/// directory, and are removed when this is dropped.
+/// Commits that were fetched, and a way to the user's repository. Both lie in a directory of the
+/// session's for each repository inside, and are removed when this is dropped.
 #[derive(Debug)]
 pub struct FetchedCommits {
     /// What came.
@@ -87,10 +87,11 @@ pub fn fetch(
         CommitSource::Pack(_, cancel) => cancel,
     };
     let is_cancelled = || cancel.check().is_err();
-    let linked = LinkedRepository::create(git.clone(), &dir.file("linked.git"), repository)?;
+    let fetched = dir.file("fetched").join(inside.as_str());
+    let linked = LinkedRepository::create(git.clone(), &fetched.join("linked.git"), repository)?;
     let sent = read_tips(dir).ids();
     let known = linked.known(&sent, &is_cancelled)?;
-    let mut quarantine = Quarantine::create(git, &dir.file("commits.git"), repository)?;
+    let mut quarantine = Quarantine::create(git, &fetched.join("commits.git"), repository)?;
     match source {
         CommitSource::Pack(mut saved, _) => quarantine.take_in(&mut saved, &is_cancelled)?,
         CommitSource::Volume(cx, image) => {

@@ -1,13 +1,13 @@
 //! Notes that commits of a session are in the user's repository.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lazaret_transfer::{ObjectId, Tips};
 
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::sync_state::add_tips;
 use crate::store::{LockedSession, StoreError};
-use lazaret_tree::PathError;
+use lazaret_tree::{PathError, RelPathBuf, escape};
 
 /// Why it was not noted. What was landed is there, and landing it again changes nothing.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum NoteError {
     Store(#[from] StoreError),
 }
 
-/// Notes which objects were landed: they are the user's from then on, also for later
+/// Notes which objects were landed, by where their repository lies inside: they are the user's from then on, also for later
 /// collections of a kept session, and no longer wait. `holding` names what was landed and holds
 /// all changes of files that wait.
 ///
@@ -28,14 +28,18 @@ pub enum NoteError {
 /// The disk's.
 pub fn note_landed(
     session: &mut LockedSession,
-    landed: &BTreeSet<ObjectId>,
+    landed: &BTreeMap<RelPathBuf, BTreeSet<ObjectId>>,
     holding: Option<String>,
 ) -> Result<(), NoteError> {
-    let tips: Tips = landed.iter().copied().collect();
+    let tips: Tips = landed.values().flatten().copied().collect();
     let mut deferred = DeferredSync::default();
     add_tips(session.dir(), &tips, &mut deferred)?;
     deferred.sync()?;
-    let landed: BTreeSet<String> = landed.iter().map(ToString::to_string).collect();
+    let texts = landed.iter().map(|(repository, ids)| {
+        let ids = ids.iter().map(ToString::to_string).collect();
+        (escape(repository.as_str().as_bytes()), ids)
+    });
+    let landed = texts.collect();
     session.update(|record| {
         record.commits.remove_landed(&landed);
         record.landed_as = holding.or(record.landed_as.take());

@@ -203,6 +203,7 @@ mod tests {
             allowed: false,
         });
         TipReport {
+            repository: ".git".to_owned(),
             kind: "branch",
             name: "<b>".to_owned(),
             id: "0b81c55e2d".repeat(4),

@@ -23,13 +23,15 @@ use lazaret_session::store::Store;
 /// Branches become `lazaret/NAME/BRANCH`, stashes `lazaret/NAME/stash-N`, a detached HEAD
 /// `lazaret/NAME/HEAD`, and tags tags of such names. Your HEAD, index, working tree, configuration
 /// and other refs stay as they are, and no hook runs. What a branch of such a name held before and
-/// the new one does not is kept under `refs/lazaret/old/`.
+/// the new one does not is kept under `refs/lazaret/old/`. Commits of a submodule go into your
+/// repository of it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Session
     #[arg(value_name = "NAME")]
     session: SessionId,
-    /// Land only these, by the names that `lazaret commits` shows: branches, tags, HEAD, stash-0
+    /// Land only these, by the names that `lazaret commits` shows: branches, tags, HEAD, stash-0,
+    /// SUBMODULE:BRANCH
     #[arg(value_name = "BRANCH")]
     branches: Vec<String>,
     /// Also commits that only a reflog holds, as after a reset, an amend or a rebase
@@ -78,10 +80,7 @@ pub(super) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     if app.ui.format() == OutputFormat::Json {
         app.ui.json(&LandReport {
             session: id.to_string(),
-            landed: landed
-                .iter()
-                .map(|(name, landed)| LandedReport::of(name, landed))
-                .collect(),
+            landed: landed.iter().map(LandedReport::of).collect(),
             left,
             commits: commits.clone(),
             outcome,

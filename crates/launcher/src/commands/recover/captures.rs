@@ -26,6 +26,8 @@ struct Row {
     workspace: String,
     /// What was committed inside.
     commits: Unlanded,
+    /// Why the session's files are not in it, escaped; null if they are.
+    lacks_files: Option<String>,
 }
 
 pub(super) fn run(
@@ -49,6 +51,7 @@ fn bring_back(store: &Store, id: &SessionId, app: &App) -> Result<(), Failure> {
             "session": id.as_str(),
             "state": "restored",
             "commits": commits,
+            "lacks_files": capture.lacks_files(),
         }));
         return Ok(());
     }
@@ -56,9 +59,14 @@ fn bring_back(store: &Store, id: &SessionId, app: &App) -> Result<(), Failure> {
         "what waited in session {} waits in session {id} now",
         capture.session()
     ));
-    app.ui.hint(&format!(
-        "Look with `lazaret review {id}`, or with `lazaret diff {id}` and then `lazaret apply {id}`."
-    ));
+    match capture.lacks_files() {
+        Some(why) => app
+            .ui
+            .warn(&format!("its files are not in the capture: {why}")),
+        None => app.ui.hint(&format!(
+            "Look with `lazaret review {id}`, or with `lazaret diff {id}` and then `lazaret apply {id}`."
+        )),
+    }
     if !commits.is_empty() {
         app.ui.hint(&format!(
             "`lazaret commits land {id}` brings its commits into your repository."
@@ -92,9 +100,10 @@ fn print(captures: &[Capture], app: &App) {
     let now = Moment::now();
     for capture in captures {
         let record = capture.record();
-        let commits = match record.commits.is_empty() {
-            true => String::new(),
-            false => format!("  ({})", record.commits),
+        let commits = match (record.commits.is_empty(), capture.lacks_files()) {
+            (true, _) => String::new(),
+            (false, None) => format!("  ({})", record.commits),
+            (false, Some(_)) => format!("  (without files; {})", record.commits),
         };
         ui.result(&format!(
             "{:<names$}  {:<sessions$}  {:>8}  {}{commits}",
@@ -117,6 +126,7 @@ impl Row {
             profile: record.profile.clone(),
             workspace: record.workspace.to_string_lossy().into_owned(),
             commits: record.commits.clone(),
+            lacks_files: capture.lacks_files().map(str::to_owned),
         }
     }
 }

@@ -6,7 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use lazaret_runtime::SessionId;
-use lazaret_session::captures::{CommitsToPack, restore, take};
+use lazaret_session::captures::{
+    CaptureRequest, CapturedFiles, PackSource, RepositoryPack, restore, take,
+};
 use lazaret_tests::git_world;
 use lazaret_transfer::ObjectId;
 
@@ -36,16 +38,23 @@ fn waiting() -> (World, SessionId) {
     let tips = session.record().commits.iter();
     let tips = tips.flat_map(|one| one.tip.iter().chain(&one.logged));
     let cx = world.cx();
-    let commits = CommitsToPack {
-        cx: &cx,
-        image: world.image(),
+    let repository = RepositoryPack {
         inside: ".git".parse().unwrap(),
         tips: tips
             .filter_map(|id| ObjectId::from_hex(id.as_bytes()))
             .collect(),
         known: Vec::new(),
     };
-    let id = take(&world.store, &session, Some(&commits)).unwrap();
+    let request = CaptureRequest {
+        commits: &session.record().commits,
+        packs: Some(PackSource {
+            cx: &cx,
+            image: world.image(),
+            repositories: &[repository],
+        }),
+        files: &CapturedFiles::Collected,
+    };
+    let id = take(&world.store, &session, &request).unwrap();
     restore(&world.store, &id).unwrap();
     (world, id)
 }

@@ -33,8 +33,8 @@ fn ended(script: &'static str) -> World {
 /// Does what `porter run` does, below the directory that plays the volume.
 pub(super) fn run_git(volume: &Path, call: &mut ExecCall) -> io::Result<i32> {
     let own = tempfile::tempdir()?;
-    let inside = |word: &String| match word.strip_prefix("/workspace/") {
-        Some(rest) => volume.join(rest).display().to_string(),
+    let inside = |word: &String| match word.strip_prefix("/workspace") {
+        Some(rest) => format!("{}{rest}", volume.display()),
         None => word.clone(),
     };
     let argv = call.argv.iter().skip_while(|word| *word != "--").skip(1);

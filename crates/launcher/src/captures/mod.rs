@@ -1,0 +1,77 @@
+//! Captures what waits in a session before a verb destroys it.
+
+mod plan;
+mod take_up;
+
+use lazaret_gate::decision::Decision;
+use lazaret_runtime::SessionId;
+
+use crate::app::App;
+use crate::failure::{Failure, FailureKind};
+use crate::ui::Ui;
+use lazaret_session::captures::CaptureError;
+use lazaret_session::store::{LockedSession, Store};
+
+pub(crate) use plan::CapturePlan;
+pub(crate) use take_up::take_up;
+
+/// How long a capture is kept at least, in words.
+const KEPT_FOR: &str = "30 days";
+
+/// Captures what waits in a session, if it is about to be discarded, and says so.
+///
+/// # Errors
+/// When it can't be captured: then nothing may be destroyed.
+pub(crate) fn before_discard(
+    decision: &Decision,
+    session: &LockedSession,
+    store: &Store,
+    app: &App,
+) -> Result<(), Failure> {
+    if !matches!(decision, Decision::Discard) {
+        return Ok(());
+    }
+    let id = &session.record().id;
+    let captured = CapturePlan::of(session, store, app)
+        .and_then(|plan| {
+            let losses = plan.losses();
+            losses
+                .iter()
+                .for_each(|losses| app.ui.warn(&format!("session {id}: {losses}")));
+            plan.carry_out(session, store, app)
+        })
+        .map_err(|failure| not_captured(failure, id, "discard"))?;
+    captured.iter().for_each(|capture| tell(capture, &app.ui));
+    Ok(())
+}
+
+/// Says that something was captured.
+pub(crate) fn tell(capture: &SessionId, ui: &Ui) {
+    ui.hint(&format!(
+        "What waited is kept for {KEPT_FOR}: `lazaret recover --captures {capture}` brings it back."
+    ));
+}
+
+/// Says that a session stays, and how `verb` removes it without a capture.
+pub(crate) fn not_captured(failure: Failure, id: &SessionId, verb: &str) -> Failure {
+    failure
+        .context(format!(
+            "session {id} stays: what waits in it can't be captured"
+        ))
+        .hinted(format!(
+            "`lazaret {verb} {id} --no-capture` removes it for good."
+        ))
+}
+
+impl From<CaptureError> for Failure {
+    fn from(error: CaptureError) -> Self {
+        match error {
+            CaptureError::Pack(error) => error.into(),
+            CaptureError::Io(error) => error.into(),
+            CaptureError::Store(error) => error.into(),
+            CaptureError::State(error) => error.into(),
+            error @ CaptureError::NotFound(_) => Self::new(FailureKind::Refused, error)
+                .hinted("`lazaret recover --captures` lists the captures."),
+        }
+    }
+}
