@@ -7,13 +7,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter, Read};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lazaret_tree::escape;
 
 use crate::limits::ProcessLimits;
+use crate::programs::OutsidePath;
 
 /// How often a wish for an end is looked for while git runs.
 const TICK: Duration = Duration::from_millis(50);
@@ -121,11 +121,8 @@ impl Git {
     /// Looks for `git` in the absolute directories of `search_path`. It skips those in
     /// `workspace`: an agent could have put a program there.
     pub fn find(search_path: &OsStr, workspace: &Path) -> Option<Self> {
-        std::env::split_paths(search_path)
-            .filter(|dir| dir.is_absolute())
-            .filter_map(|dir| std::fs::canonicalize(dir.join("git")).ok())
-            .find(|git| !git.starts_with(workspace) && is_program(git))
-            .map(|path| Self { path })
+        let path = OutsidePath::of(search_path, workspace).find("git")?;
+        Some(Self { path })
     }
 
     /// Prepares a command on the repository `dir`, in it.
@@ -319,9 +316,4 @@ impl Ended {
             words: escape(words.as_bytes()),
         }
     }
-}
-
-fn is_program(path: &Path) -> bool {
-    std::fs::metadata(path)
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }

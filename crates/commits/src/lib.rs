@@ -31,6 +31,7 @@ pub mod limits;
 pub mod linked;
 pub mod objects;
 pub mod outgoing;
+pub mod programs;
 pub mod quarantine;
 pub mod refusal;
 pub mod sign;

@@ -29,6 +29,7 @@ pub mod resolve;
 mod session_access;
 mod signals;
 pub mod ui;
+mod user_programs;
 
 use std::ffi::OsString;
 

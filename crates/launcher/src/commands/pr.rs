@@ -13,9 +13,9 @@ use crate::pull_request::landed::LandedBranches;
 use crate::pull_request::remote::Remote;
 use crate::pull_request::request::PullRequest;
 use crate::pull_request::text::RequestText;
-use crate::pull_request::user_programs::{UserGit, UserPrograms};
 use crate::session_access::named::named;
 use crate::ui::OutputFormat;
+use crate::user_programs::{UserGit, UserPrograms};
 use lazaret_session::store::{SessionDir, Store, request_text};
 
 /// Push a landed branch and open a pull request

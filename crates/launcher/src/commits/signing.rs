@@ -8,7 +8,7 @@ use super::pick::Picked;
 use crate::app::App;
 use crate::decide::case::workspace_of;
 use crate::failure::Failure;
-use crate::pull_request::user_programs::UserPrograms;
+use crate::user_programs::UserPrograms;
 use lazaret_gate::tip_report::RefusalReport;
 use lazaret_session::commits::signed::{read_signed, write_signed};
 use lazaret_session::store::LockedSession;

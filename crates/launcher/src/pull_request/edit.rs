@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use lazaret_tree::AtPath as _;
 
 use super::text::RequestText;
-use super::user_programs::UserPrograms;
 use crate::app::App;
 use crate::environment::StreamKind;
 use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::user_programs::UserPrograms;
 
 /// Opens `$VISUAL`, `$EDITOR` or `vi` on a file of the title, an empty line and the body, and reads
 /// it again. The file lies in a directory of its own, so no configuration that lies in the workspace

@@ -3,8 +3,8 @@
 use lazaret_runtime::SessionId;
 use lazaret_tree::escape;
 
-use super::user_programs::UserGit;
 use crate::failure::{Failure, FailureKind};
+use crate::user_programs::UserGit;
 
 /// The branches of the user's repository that were landed of a session.
 #[derive(Debug)]

@@ -8,4 +8,3 @@ pub(crate) mod remote;
 pub(crate) mod remote_url;
 pub(crate) mod request;
 pub(crate) mod text;
-pub(crate) mod user_programs;

@@ -4,8 +4,8 @@ use lazaret_tree::escape;
 
 use super::branch_name::BranchName;
 use super::remote_url::RemoteUrl;
-use super::user_programs::UserGit;
 use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::user_programs::UserGit;
 
 /// A remote of the user's repository.
 #[derive(Debug)]

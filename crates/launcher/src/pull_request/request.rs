@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::forge::{Branches, Forge, Tool};
 use super::remote::Remote;
 use super::text::RequestText;
-use super::user_programs::{UserGit, UserPrograms};
 use crate::failure::{Failure, FailureKind};
+use crate::user_programs::{UserGit, UserPrograms};
 
 /// How many lines of the body are shown.
 const MOST_LINES: usize = 40;

@@ -1,12 +1,11 @@
 //! `UserPrograms`: the user's own git and tools, with the user's environment and configuration.
 
 use std::ffi::OsString;
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
+use lazaret_commits::programs::OutsidePath;
 use lazaret_session::cancel::Cancel;
 use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::escape;
@@ -29,12 +28,11 @@ const OTHER_REPOSITORY: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// The programs of the user's `PATH`. An agent's changes could have put programs into the
-/// workspace, so directories of `PATH` that lie there, and relative ones, are left out of it.
+/// The programs of the user's `PATH`, without directories in the workspace and relative ones.
 #[derive(Debug)]
 pub(crate) struct UserPrograms<'a> {
     workspace: &'a Path,
-    path: Vec<PathBuf>,
+    path: OutsidePath,
     environment: Vec<(OsString, OsString)>,
     cancel: &'a Cancel,
 }
@@ -50,18 +48,13 @@ impl<'a> UserPrograms<'a> {
     pub(crate) fn of(env: &Environment, workspace: &'a WorkspaceDir, cancel: &'a Cancel) -> Self {
         let workspace = workspace.path();
         let search_path = env.for_detection().path.unwrap_or_default();
-        let is_outside = |dir: &PathBuf| {
-            dir.is_absolute() && fs::canonicalize(dir).is_ok_and(|dir| !dir.starts_with(workspace))
-        };
-        let path: Vec<PathBuf> = std::env::split_paths(&search_path)
-            .filter(is_outside)
-            .collect();
+        let path = OutsidePath::of(&search_path, workspace);
         let mut environment: Vec<(OsString, OsString)> = (env.variables.iter())
             .filter(|(name, _)| !OTHER_REPOSITORY.contains(&&***name) && *name != "PATH")
             .map(|(name, value)| (name.into(), value.clone()))
             .collect();
         // Parts of a path that was split can be joined.
-        let joined = std::env::join_paths(&path).unwrap_or_default();
+        let joined = std::env::join_paths(path.dirs()).unwrap_or_default();
         environment.push(("PATH".into(), joined));
         Self {
             workspace,
@@ -71,13 +64,9 @@ impl<'a> UserPrograms<'a> {
         }
     }
 
-    /// Looks for a program; one that a link leads to in the workspace is none.
+    /// Looks for a program.
     pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
-        // It is run by the name under which it was found, which some programs act by.
-        self.path.iter().map(|dir| dir.join(name)).find(|program| {
-            let target = fs::canonicalize(program);
-            target.is_ok_and(|target| !target.starts_with(self.workspace) && is_program(&target))
-        })
+        self.path.find(name)
     }
 
     /// Finds git.
@@ -201,9 +190,4 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes)
         .trim_end_matches('\n')
         .to_owned()
-}
-
-fn is_program(path: &Path) -> bool {
-    fs::metadata(path)
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
