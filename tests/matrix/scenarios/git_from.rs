@@ -8,6 +8,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 
 scenarios! {
     "git/from-a-branch" => from_a_branch;
+    "git/both-sides-commit-on-a-branch" => both_sides;
 }
 
 /// What a command finds in a clone of `main`, and leaves in it.
@@ -93,5 +94,44 @@ fn from_a_branch(ctx: &Ctx) -> Result<(), String> {
     ctx.fails(&format!("{line} --from side --name files -- true"))?
         .expect_text("copies the files of the workspace")?;
     ctx.ok("rm files")?;
+    Ok(())
+}
+
+/// A session of a branch and the user commit in turn: the branch goes in as `host/main`.
+fn both_sides(ctx: &Ctx) -> Result<(), String> {
+    let world = World::new();
+    profile(ctx, "full");
+    let dir = world.path("main").display().to_string();
+    let run = format!("run full -w {dir} --from main --name td --keep --apply auto");
+    let commit = |number: usize| {
+        world.write(&format!("main/host-{number}"), "host\n");
+        world.git("main", &["add", "-A"]);
+        world.git("main", &["commit", "-qm", "outside"]);
+        world.git("main", &["rev-parse", "main"]).trim().to_owned()
+    };
+    let inside = "echo in > inside; git add inside; git commit -qm inside";
+    ctx.exits(120, &run, inside)?;
+    let tip = commit(1);
+    ctx.ok("sync td --dry-run")?.expect_text(
+        "the copy would keep its own history; your new commits would go in as host/main",
+    )?;
+    ctx.ok("sync td")?
+        .expect_text("the copy keeps its own history; your new commits are in it as host/main")?;
+    let merged = format!(
+        "set -eu; test $(git rev-parse host/main) = {tip}; git add -A; \
+         git commit -qm files; git merge -q --no-edit host/main; git fsck --strict"
+    );
+    ctx.exits(120, &run, &merged)?;
+    ctx.lazaret("commits land td --yes")?.expect_code(0)?;
+    world.git("main", &["merge", "-q", "--no-edit", "lazaret/td/td"]);
+    let tip = commit(2);
+    ctx.ok("sync td --dry-run")?
+        .expect_text("the copy would follow your repository again")?;
+    let follows = format!(
+        "test $(git rev-parse HEAD) = {tip} && test $(git symbolic-ref HEAD) = refs/heads/td"
+    );
+    ctx.exits(0, &run, &follows)?
+        .expect_text("the copy follows your repository again")?;
+    ctx.ok("rm td --force")?;
     Ok(())
 }

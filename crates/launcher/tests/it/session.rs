@@ -4,6 +4,7 @@
 mod captured;
 mod commits;
 mod cut_off;
+mod dead_engine;
 mod depth;
 mod export;
 mod faults;
