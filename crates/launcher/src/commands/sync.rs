@@ -20,17 +20,16 @@ use crate::resolve::{scope, workspace};
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::running::{Running, live};
 use crate::session_access::{reopen, session_context, waiting};
-use crate::ui::session_events::{describe, report_update};
+use crate::ui::session_events::{describe, foretell, report_update};
 use crate::ui::{OutputFormat, TextTone, Ui, bytes, count};
 use lazaret_session::context::SessionContext;
 use lazaret_session::engine::resources::VolumePresence;
 use lazaret_session::lifecycle::file_limit::FileLimit;
+use lazaret_session::lifecycle::forecast::{Forecast, foresee};
 use lazaret_session::lifecycle::merge_base;
 use lazaret_session::lifecycle::open::{fits, standing};
 use lazaret_session::lifecycle::protect::ProtectionContainer;
-use lazaret_session::lifecycle::update::{
-    Started, Update, UpdateMode, UpdateOptions, plan, quiet_since,
-};
+use lazaret_session::lifecycle::update::{Started, Update, UpdateMode, UpdateOptions, quiet_since};
 use lazaret_session::lifecycle::update_summary::UpdateSummary;
 use lazaret_session::live::pause::PreparedPause;
 use lazaret_session::live::pause_lock::PauseLock;
@@ -53,7 +52,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Args {
     #[command(flatten)]
     pub session: OneSession,
-    /// Only list what would be sent, compared with the last known state of the copy
+    /// Only list what would be sent, and say what would become of the copy's repository, compared
+    /// with the last known state of the copy
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -81,6 +81,8 @@ struct Planned<'a> {
     removed: Vec<String>,
     adopted: u64,
     conflicts: Vec<SyncConflictReport>,
+    /// What would become of the copy's repository, in a sentence each.
+    repository: Vec<String>,
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
@@ -159,13 +161,14 @@ pub(crate) fn dry_run(
     if !is_whole {
         return Err(waiting::not_waiting(&record));
     }
+    let history = copy.history(&app.env);
     let source = Source {
         dir: copy.dir(),
         selector,
-        // What it would say of that is known once the volume is seen.
-        history: None,
+        history: history.as_ref(),
     };
-    let plan = plan(&dir, source, UpdateOptions::of(&record).agent_changes)?;
+    let Forecast { plan, repository } = foresee(&dir, &record, source, &app.cancel)?;
+    let repository = repository.map_or(Vec::new(), |repository| foretell(&repository));
     let limit = FileLimit::of(record.gate);
     let ui = &app.ui;
     let shown = |path: &lazaret_tree::RelPath| escape(path.as_str().as_bytes());
@@ -191,11 +194,15 @@ pub(crate) fn dry_run(
                 .iter()
                 .map(SyncConflictReport::from)
                 .collect(),
+            repository,
         });
         limit.check_order(&plan.request)?;
         return Ok(ExitCode::SUCCESS);
     }
     list(&plan, ui, size);
+    for line in &repository {
+        ui.result(line);
+    }
     limit.check_order(&plan.request)?;
     Ok(ExitCode::SUCCESS)
 }

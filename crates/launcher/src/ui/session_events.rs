@@ -9,6 +9,7 @@ use super::{Phase, Ui, bytes, count, elide};
 pub use lazaret_gate::format::show_command;
 use lazaret_session::commits::repository_news::RepositoryNews;
 use lazaret_session::event::{Event, EventSink};
+use lazaret_session::lifecycle::forecast::RepositoryForecast;
 use lazaret_session::lifecycle::update_summary::UpdateSummary;
 
 /// The most branches that are named on one line.
@@ -170,17 +171,50 @@ pub fn report_update(ui: &Ui, summary: &UpdateSummary) {
     }
 }
 
+/// Says what would become of the copy's repository.
+pub fn foretell(forecast: &RepositoryForecast) -> Vec<String> {
+    match forecast {
+        RepositoryForecast::Stays => vec!["the copy's repository would stay as it is".to_owned()],
+        RepositoryForecast::Replaced => {
+            vec!["your repository would replace the copy's".to_owned()]
+        }
+        RepositoryForecast::BothMoved(RepositoryNews::Nothing) => Vec::new(),
+        RepositoryForecast::BothMoved(RepositoryNews::Follows) => {
+            vec!["the copy would follow your repository again".to_owned()]
+        }
+        RepositoryForecast::BothMoved(RepositoryNews::Has { sent, stay }) => {
+            let mut lines = Vec::new();
+            if !sent.is_empty() {
+                lines.push(format!(
+                    "the copy would keep its own history; your new commits would go in as {}",
+                    host_refs(sent)
+                ));
+            }
+            if !stay.is_empty() {
+                let names = host_refs(stay);
+                lines.push(format!("the command changed {names}: it would stay"));
+            }
+            lines
+        }
+        RepositoryForecast::BothMoved(RepositoryNews::HeldBack(why)) => vec![format!(
+            "the copy would keep its own history; your new commits would not go in: {why}"
+        )],
+    }
+}
+
+/// Names refs below `refs/remotes/host/`.
+fn host_refs(names: &[String]) -> String {
+    let more = match names.len().saturating_sub(MOST_BRANCHES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let names = names.iter().take(MOST_BRANCHES);
+    let names = names.map(|name| format!("host/{}", escape(name.as_bytes())));
+    names.collect::<Vec<_>>().join(", ") + &more
+}
+
 /// Says what became of the copy's repository.
 pub fn describe_repository(news: &RepositoryNews) -> Vec<String> {
-    let named = |names: &[String]| {
-        let more = match names.len().saturating_sub(MOST_BRANCHES) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let names = names.iter().take(MOST_BRANCHES);
-        let names = names.map(|name| format!("host/{}", escape(name.as_bytes())));
-        names.collect::<Vec<_>>().join(", ") + &more
-    };
     match news {
         RepositoryNews::Nothing => Vec::new(),
         RepositoryNews::Follows => vec!["the copy follows your repository again".to_owned()],
@@ -189,11 +223,11 @@ pub fn describe_repository(news: &RepositoryNews) -> Vec<String> {
             if !sent.is_empty() {
                 lines.push(format!(
                     "the copy keeps its own history; your new commits are in it as {}",
-                    named(sent)
+                    host_refs(sent)
                 ));
             }
             if !stay.is_empty() {
-                lines.push(format!("the command changed {}: it stays", named(stay)));
+                lines.push(format!("the command changed {}: it stays", host_refs(stay)));
             }
             lines
         }

@@ -32,9 +32,11 @@ use crate::store::record::WriteScope;
 use crate::store::sync_state::{SyncState, read_own_work, read_sent};
 
 /// What an update of a repository goes by.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct BothWays<'a> {
     pub(crate) dir: &'a SessionDir,
+    /// Where packs are made: a directory that is emptied, and removed afterwards.
+    pub(crate) made: PathBuf,
     pub(crate) source: Source<'a>,
     pub(crate) limit: FileLimit,
     pub(crate) write_scope: Option<&'a WriteScope>,
@@ -52,7 +54,7 @@ pub(crate) struct Settled {
     _files: Option<HistoryDir>,
 }
 
-/// The session's directory for packs. It is removed when this is dropped.
+/// The directory for packs. It is removed when this is dropped.
 #[derive(Debug)]
 struct HistoryDir(PathBuf);
 
@@ -124,7 +126,7 @@ impl BothWays<'_> {
     /// # Errors
     /// When an end is wanted.
     pub(crate) fn settle(
-        self,
+        &self,
         plan: SyncPlan,
         state: &SyncState,
         walked: &Walked,
@@ -164,7 +166,7 @@ impl BothWays<'_> {
     }
 
     /// Opens the user's repository.
-    fn open(self, walked: &Walked) -> Result<Host, Stop> {
+    fn open(&self, walked: &Walked) -> Result<Host, Stop> {
         let Source { dir, history, .. } = self.source;
         let HistorySource { git, branches } = history.ok_or(HeldBack::NoGit)?;
         let repository = match Repository::find(dir) {
@@ -175,7 +177,7 @@ impl BothWays<'_> {
                 return Err(HeldBack::Failed(text).into());
             }
         };
-        let files = HistoryDir(self.dir.file("history"));
+        let files = HistoryDir(self.made.clone());
         empty_dir(&files.0)?;
         let linked = files.0.join("linked.git");
         let linked = LinkedRepository::create(git.clone(), &linked, &repository)?;
@@ -226,7 +228,7 @@ impl BothWays<'_> {
 
     /// Whether the user's branches hold everything that the copy's repository names: then nothing
     /// is lost if the copy follows the user's repository.
-    fn is_merged(self, host: &Host, state: &SyncState) -> Result<bool, Stop> {
+    fn is_merged(&self, host: &Host, state: &SyncState) -> Result<bool, Stop> {
         let SyncState { baseline, volume } = state;
         let own = read_own_work(self.dir).filter(|own| own.is_of(baseline, volume));
         let (Some(own), Some(host_head)) = (own, host.head) else {
@@ -252,7 +254,7 @@ impl BothWays<'_> {
     }
 
     /// Whether a plan would write to what the command can only read, in its repository.
-    fn is_protected(self, plan: &SyncPlan) -> bool {
+    fn is_protected(&self, plan: &SyncPlan) -> bool {
         let Some(scope) = self.write_scope else {
             return false;
         };
@@ -264,7 +266,7 @@ impl BothWays<'_> {
 
     /// Adds the user's branches, and a pack of what the copy lacks of them.
     fn add_history(
-        self,
+        &self,
         host: Host,
         mut plan: SyncPlan,
         SyncState { baseline, volume }: &SyncState,
@@ -330,6 +332,13 @@ impl BothWays<'_> {
             _files: Some(files),
         })
     }
+}
+
+/// Whether the copy's index or one of its reflogs names what was made inside, as far as that is
+/// known: no ref need have moved for that.
+pub(crate) fn holds_own(dir: &SessionDir, SyncState { baseline, volume }: &SyncState) -> bool {
+    let own = read_own_work(dir).filter(|own| own.is_of(baseline, volume));
+    own.is_none_or(|own| !own.held.is_empty())
 }
 
 /// Returns the names of branches with the one that is checked out first. `HEAD` names that one.

@@ -22,6 +22,7 @@ pub mod create;
 pub mod file_limit;
 pub mod fill;
 pub mod follow;
+pub mod forecast;
 pub mod guard;
 pub mod latch;
 pub mod launch;

@@ -26,7 +26,7 @@ use lazaret_transfer::{
 use lazaret_tree::{PathError, RelPathBuf, escape};
 
 use crate::cancel::{Guard, Interrupted};
-use crate::commits::both_ways::{BothWays, Settled};
+use crate::commits::both_ways::{BothWays, Settled, holds_own};
 use crate::context::{SessionContext, WORKSPACE};
 use crate::event::Counter;
 use crate::lifecycle::file_limit::{FileLimit, TooLarge};
@@ -127,12 +127,33 @@ impl UpdateOptions {
             },
         }
     }
+
+    /// Returns what becomes of the command's changes in a volume of this state.
+    ///
+    /// What a command that goes on has committed is known when it has ended: until then
+    /// everything that its git made counts as commits that wait. Afterwards, what its index or a
+    /// reflog names does.
+    pub(crate) fn in_state(
+        self,
+        dir: &SessionDir,
+        state: &SyncState,
+        writers: Writers,
+    ) -> AgentChanges {
+        let has_own = || has_own_objects(&state.baseline, &state.volume);
+        match (self.agent_changes, writers) {
+            (AgentChanges::Keep, Writers::Paused) if has_own() => AgentChanges::KeepCommits,
+            (AgentChanges::Keep, Writers::Stopped) if has_own() && holds_own(dir, state) => {
+                AgentChanges::KeepCommits
+            }
+            (agent_changes, _) => agent_changes,
+        }
+    }
 }
 
 /// A workspace, read.
 #[derive(Debug)]
-struct Scanned {
-    walked: Walked,
+pub(crate) struct Scanned {
+    pub(crate) walked: Walked,
     /// What was known of it before.
     cache: StatCache,
     took: Duration,
@@ -142,7 +163,7 @@ struct Scanned {
 ///
 /// # Errors
 /// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
-fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, UpdateError> {
+pub(crate) fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, UpdateError> {
     let started = Instant::now();
     let path = dir.file("stat-cache");
     // Without it everything is read.
@@ -163,23 +184,6 @@ fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, UpdateError> {
         walked,
         cache,
         took,
-    })
-}
-
-/// Says what an update would do, by what was known of the volume when it was seen last.
-///
-/// # Errors
-/// When the session's files are damaged, or the workspace can't be read.
-pub fn plan(
-    dir: &SessionDir,
-    source: Source<'_>,
-    agent_changes: AgentChanges,
-) -> Result<SyncPlan, UpdateError> {
-    thread::scope(|scope| {
-        let scanning = Deferred::Going(scope.spawn(|| scan(dir, source)));
-        let SyncState { baseline, volume } = SyncState::read(dir)?;
-        let walked = scanning.finish()?.walked;
-        Ok(reconcile(&baseline, &walked, &volume, agent_changes))
     })
 }
 
@@ -451,9 +455,11 @@ impl<'a> Update<'a> {
     fn reconcile(&self, state: &SyncState, walked: &Walked) -> Result<Settled, UpdateError> {
         let started = Instant::now();
         let SyncState { baseline, volume } = state;
-        let plan = reconcile(baseline, walked, volume, self.agent_changes(state));
+        let agent_changes = self.options.in_state(self.dir, state, self.writers);
+        let plan = reconcile(baseline, walked, volume, agent_changes);
         let both_ways = BothWays {
             dir: self.dir,
+            made: self.dir.file("history"),
             source: self.source,
             limit: FileLimit::of(self.options.gate),
             write_scope: self.write_scope,
@@ -462,17 +468,6 @@ impl<'a> Update<'a> {
         let settled = both_ways.settle(plan, state, walked)?;
         self.cx.timings.note("reconcile", started.elapsed());
         Ok(settled)
-    }
-
-    /// What a command that goes on has committed is known when it has ended: until then
-    /// everything that its git made counts as commits that wait.
-    fn agent_changes(&self, SyncState { baseline, volume }: &SyncState) -> AgentChanges {
-        match (self.options.agent_changes, self.writers) {
-            (AgentChanges::Keep, Writers::Paused) if has_own_objects(baseline, volume) => {
-                AgentChanges::KeepCommits
-            }
-            (agent_changes, _) => agent_changes,
-        }
     }
 
     /// Sends what was ordered.

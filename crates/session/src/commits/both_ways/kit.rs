@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use lazaret_commits::git::Git;
 use lazaret_protocol::{
-    FileTime, FoundEntry, FoundKind, Receipt, Survey, UpdateReceipt, VolumeIdentity,
+    FileTime, FoundEntry, FoundKind, Receipt, Survey, UpdateReceipt, VolumeIdentity, Writers,
 };
 use lazaret_tests::git_world::{call, git};
 use lazaret_transfer::{
@@ -22,10 +22,11 @@ use crate::commits::history_source::{BranchRefs, HistorySource};
 use crate::commits::repository_news::RepositoryNews;
 use crate::commits::signed::write_signed;
 use crate::lifecycle::file_limit::FileLimit;
+use crate::lifecycle::update::UpdateOptions;
 use crate::spec::Source;
 use crate::store::SessionDir;
 use crate::store::deferred_sync::DeferredSync;
-use crate::store::record::GateLimits;
+use crate::store::record::{GateLimits, WriteScope};
 use crate::store::sync_state::{SyncState, add_tips, put_sent, read_tips, write_own_work};
 
 pub(super) struct World {
@@ -35,6 +36,8 @@ pub(super) struct World {
     cancel: Cancel,
     history: HistorySource,
     mode: GitMode,
+    /// What the command, which goes on, can only read; `None` if it has ended.
+    pub(super) write_scope: Option<WriteScope>,
     /// How many commits, stashes and tags wait to be landed, as of the last look.
     waiting: usize,
 }
@@ -69,6 +72,7 @@ impl World {
             },
             scratch,
             mode,
+            write_scope: None,
             waiting: 0,
         };
         let mut stream = Vec::new();
@@ -185,10 +189,14 @@ impl World {
         let (workspace, selector) = (self.workspace(), self.selector());
         let walked = walk(&workspace, &selector, Hashing::parallel()).unwrap();
         let SyncState { baseline, volume } = &self.state;
-        let agent_changes = match self.waiting {
-            0 => AgentChanges::Keep,
-            _ => AgentChanges::KeepCommits,
+        let options = UpdateOptions {
+            gate: LIMITS,
+            agent_changes: match self.waiting {
+                0 => AgentChanges::Keep,
+                _ => AgentChanges::KeepCommits,
+            },
         };
+        let agent_changes = options.in_state(&self.dir, &self.state, Writers::Stopped);
         let plan = reconcile(baseline, &walked, volume, agent_changes);
         let source = Source {
             dir: &workspace,
@@ -197,9 +205,10 @@ impl World {
         };
         let both_ways = BothWays {
             dir: &self.dir,
+            made: self.dir.file("history"),
             source,
             limit: FileLimit::of(LIMITS),
-            write_scope: None,
+            write_scope: self.write_scope.as_ref(),
             cancel: &self.cancel,
         };
         let settled = both_ways.settle(plan, &self.state, &walked).unwrap();

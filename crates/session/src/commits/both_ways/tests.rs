@@ -8,6 +8,7 @@ use lazaret_transfer::{GitMode, RefsObstacle};
 
 use super::kit::{World, commit, id, write};
 use crate::commits::repository_news::{HeldBack, RepositoryNews};
+use crate::store::record::WriteScope;
 
 /// The host's `main` went in.
 fn has_main(news: &RepositoryNews) -> bool {
@@ -189,6 +190,73 @@ fn git_28_commits_that_only_a_reflog_holds_keep_the_copys_repository_until_they_
     world.update();
     assert_eq!(id(&copy, "HEAD"), id(&host, "HEAD"));
     assert_eq!(world.lost(&before), Vec::<String>::new());
+}
+
+#[test]
+fn git_28_what_is_staged_alone_keeps_the_copys_repository() {
+    let mut world = World::new(&[], GitMode::Full);
+    let (host, copy) = (world.host(), world.copy());
+    write(&copy, "staged", "unlike anything committed\n");
+    git(&copy, &["add", "staged"]);
+    write(&copy, "staged", "and more\n");
+    write(&host, "b", "1\n");
+    commit(&host, "theirs");
+    assert_eq!(world.collect(), 0, "no commit waits");
+    let before = world.reached();
+    let news = world.update();
+    assert!(has_main(&news), "{news:?}");
+    assert_eq!(world.lost(&before), Vec::<String>::new());
+    let staged = git(&copy, &["show", ":staged"]);
+    assert_eq!(staged, "unlike anything committed\n");
+    // What the user has committed as well is no work that could be lost.
+    write(&host, "theirs", "unlike anything committed\n");
+    commit(&host, "the same");
+    world.collect();
+    assert_eq!(world.update(), RepositoryNews::Follows);
+    assert_eq!(id(&copy, "HEAD"), id(&host, "HEAD"));
+
+    // What is neither staged nor named goes.
+    let mut world = World::new(&[], GitMode::Full);
+    let (host, copy) = (world.host(), world.copy());
+    write(&copy, "a", "staged and taken back\n");
+    git(&copy, &["add", "a"]);
+    git(&copy, &["reset", "-q"]);
+    write(&host, "b", "1\n");
+    commit(&host, "theirs");
+    world.collect();
+    assert_eq!(world.update(), RepositoryNews::Nothing);
+    assert_eq!(id(&copy, "HEAD"), id(&host, "HEAD"));
+}
+
+#[test]
+fn git_28_nothing_goes_into_a_protected_repository_while_the_command_runs() {
+    let mut world = World::new(&[], GitMode::Full);
+    both_commit(&world);
+    let copy = world.copy();
+    world.collect();
+    let protected = WriteScope {
+        protect: vec![".git".to_owned()],
+        ..WriteScope::default()
+    };
+    world.write_scope = Some(protected.clone());
+    let head = id(&copy, "HEAD");
+    let held_back = RepositoryNews::HeldBack(HeldBack::Protected);
+    assert_eq!(world.update(), held_back);
+    assert!(!copy.join(".git/refs/remotes/host").exists());
+    // The files of the host's commit did go in.
+    assert!(copy.join("outside").exists());
+    // Nor does the copy follow.
+    world.land();
+    git(
+        &world.host(),
+        &["merge", "-q", "--no-edit", "lazaret/s/work"],
+    );
+    assert_eq!(world.update(), held_back);
+    assert_eq!(id(&copy, "HEAD"), head);
+    // Once the command has ended, it does.
+    world.write_scope = None;
+    assert_eq!(world.update(), RepositoryNews::Follows);
+    assert_eq!(id(&copy, "HEAD"), id(&world.host(), "HEAD"));
 }
 
 #[test]
