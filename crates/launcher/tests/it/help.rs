@@ -16,6 +16,12 @@ fn short_help_names_every_verb() {
 
     Commands:
       run          Run a command on a copy of the workspace, then pass its changes through the gate
+      start        Start a session that goes on by itself
+      attach       Show a session of `start` on this terminal, and type to its command
+      exec         Run a command beside the one of a session of `start`
+      shell        Open a shell in a session of `start`
+      stop         End a session of `start`, and collect what it changed
+      wait         Wait until a session of `start` has come to something
       diff         Show what a session changed, with the findings
       watch        Show what a running session has changed, until its command ends
       sync         Send what you changed in the workspace into a session's copy
@@ -31,6 +37,8 @@ fn short_help_names_every_verb() {
       ls           List sessions
       show         Show everything about one session
       logs         Show what a session's command wrote
+      events       Show what happened in a session of `start`
+      limits       Show or change how long a session of `start` may last
       rm           Remove sessions; refuses if one has changes that you have not applied or discarded
       recover      Resume or clean up sessions after lazaret was killed
       prune        Remove settled sessions, and objects that no session owns
@@ -61,9 +69,9 @@ fn short_help_names_every_verb() {
       -q, --quiet            Show only warnings and errors
       -v, --verbose          Show details
 
-    Exit codes: 0 settled, 1 refused, 2 usage, 120 changes kept for review, 121 changes rejected, 124
-    timeout, 125 lazaret or the engine failed, 126 command not executable, 127 command not found, 130
-    interrupted; else the command's own.
+    Exit codes: 0 settled, 1 refused, 2 usage, 120 changes kept for review, 121 changes rejected, 122 no
+    command runs, 123 another client drives, 124 timeout, 125 lazaret or the engine failed, 126 command
+    not executable, 127 command not found, 130 interrupted; else the command's own.
     [EOF]
     ");
 }
