@@ -20,7 +20,6 @@ scenarios! {
     "git/bad-commits-stay" => bad_commits;
     "git/both-sides-commit" => both_sides;
     "git/both-sides-commit-and-the-copy-is-shallow" => both_sides_shallow;
-    "git/sync-into-a-protected-repository" => protected;
 }
 
 /// What an agent does: looks, commits, stashes. `$1` is the number of commits.
@@ -556,7 +555,7 @@ fn both_sides_shallow(ctx: &Ctx) -> Result<(), String> {
     world.git("main", &["commit", "-qm", "outside"]);
     let why = "the copy has one commit only";
     ctx.ok("sync s --dry-run")?.expect_text(why)?;
-    ctx.ok("sync s")?.expect_text(why)?;
+    ctx.fails("sync s")?.expect_text(why)?;
     let script = "test -e outside; git log -1 --format=%s; test ! -e .git/refs/remotes/host";
     ctx.exits(120, &run, script)?.expect_text("inside")?;
     ctx.lazaret("commits land s --yes")?.expect_code(0)?;
@@ -568,33 +567,6 @@ fn both_sides_shallow(ctx: &Ctx) -> Result<(), String> {
         .expect_text("the copy follows your repository again")?;
     ctx.exits(0, &run, "git log -1 --format=%s; git fsck")?
         .expect_text("Merge")?;
-    ctx.ok("rm s --force")?;
-    Ok(())
-}
-
-/// While the command runs, nothing of a protected repository changes; afterwards it is sent.
-fn protected(ctx: &Ctx) -> Result<(), String> {
-    let world = World::new();
-    let text = "image = \"base\"\n[workspace]\ngit = \"full\"\nprotect = [\".git\"]\n";
-    ctx.profile("fenced", text);
-    let dir = world.path("main").display().to_string();
-    let run = format!("run fenced -w {dir} --name s --keep --apply never");
-    let script = "echo inside; until test -e /tmp/go; do sleep 0.1; done; \
-        git commit -q --allow-empty -m x && exit 9; test -e outside && exit 8; true";
-    let running = ctx.script(&run, script).start()?;
-    running.until_said("inside")?;
-    world.write("main/outside", "host\n");
-    world.git("main", &["add", "outside"]);
-    world.git("main", &["commit", "-qm", "outside"]);
-    ctx.fails("sync s")?
-        .expect_text("changed in the workspace, and is protected")?;
-    ctx.tell("go")?;
-    running.wait()?.expect_code(0)?;
-    ctx.ok("sync s --dry-run")?
-        .expect_text("your repository would replace the copy's")?;
-    ctx.ok("sync s")?;
-    ctx.exits(0, &run, "git log -1 --format=%s; git status --porcelain")?
-        .expect_text("outside")?;
     ctx.ok("rm s --force")?;
     Ok(())
 }

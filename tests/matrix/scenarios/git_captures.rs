@@ -6,11 +6,9 @@ use serde_json::Value;
 
 use super::git::profile;
 use crate::ctx::{Ctx, expect, expect_eq};
-use crate::terminal::Person;
 
 scenarios! {
     "git/what-is-discarded-is-captured" => captured;
-    "git/a-no-at-the-question-is-captured" => at_the_question;
     "git/broken-and-rejected-sessions-are-captured" => uncollected;
     "git/commits-of-submodules-are-landed" => submodules;
 }
@@ -107,28 +105,6 @@ fn captured(ctx: &Ctx) -> Result<(), String> {
     )
 }
 
-/// After a run, no to the changes and yes to throwing them away.
-fn at_the_question(ctx: &Ctx) -> Result<(), String> {
-    let world = World::new();
-    profile(ctx, "full");
-    let dir = world.path("main").display().to_string();
-    let person = Person::sit_down(100, 30)?;
-    let run = ["run", "full", "-w", &dir, "--name", "s", "--apply", "ask"];
-    let running = ctx
-        .call(&[&run[..], &["--", "sh", "-c", SCRIPT]].concat())
-        .on_terminal(person.terminal()?)
-        .start()?;
-    person.waits_for("Apply ")?;
-    person.types("n\r")?;
-    person.waits_for("and the copy (branch fix: 1 commit")?;
-    person.types("y\r")?;
-    person.waits_for("What waited is kept for 30 days")?;
-    running.wait()?.expect_code(0)?;
-    land_from_capture(ctx, &world, "s")?;
-    ctx.ok("rm s")?;
-    Ok(())
-}
-
 /// A launcher that was killed, and files that break a limit of the gate.
 fn uncollected(ctx: &Ctx) -> Result<(), String> {
     let world = World::new();
@@ -156,7 +132,7 @@ fn uncollected(ctx: &Ctx) -> Result<(), String> {
     ctx.ok(&format!("rm --force {capture}"))?;
     land_from_capture(ctx, &world, &capture)?;
 
-    let large = "head -c 2000000 /dev/zero > large";
+    let large = "for name in x y z; do head -c 900000 /dev/urandom > $name; done";
     let script = format!("{SCRIPT}; {large}");
     let run = |name: &str, script: &str| {
         ctx.exits(

@@ -123,11 +123,12 @@ impl CapturePlan {
         }
     }
 
-    /// Returns what was committed inside, if it could be told.
+    /// Returns what was committed inside if the record does not know it, since nothing was
+    /// collected.
     pub(crate) fn commits(&self) -> Option<&Unlanded> {
         match self {
-            Self::Idle | Self::Nothing { .. } => None,
-            Self::Kept(kept) => Some(&kept.commits),
+            Self::Kept(kept) if kept.files != CapturedFiles::Collected => Some(&kept.commits),
+            Self::Idle | Self::Nothing { .. } | Self::Kept(_) => None,
         }
     }
 

@@ -1,9 +1,10 @@
 //! What was committed in a session outlives it, whatever became of its files (GIT-31).
 //! The git of this machine is the container's, in the directory that plays the volume.
 
+use lazaret_launcher::profile::ApplyMode;
 use lazaret_runtime::SessionId;
 use lazaret_session::captures::{
-    CaptureRequest, CapturedFiles, PackSource, RepositoryPack, restore, take,
+    Capture, CaptureRequest, CapturedFiles, PackSource, RepositoryPack, restore, take,
 };
 use lazaret_session::commits::copy_refs::{CopyRefs, list_refs};
 use lazaret_session::lifecycle::collect::Collected;
@@ -15,7 +16,7 @@ use lazaret_transfer::{GitMode, NewRefs, ObjectId};
 use super::commits::{repository, sh};
 use super::pack::run_git;
 use super::verb::Verb;
-use super::world::World;
+use super::world::{BEFORE, EDITS, World, tree};
 
 /// Work of every kind, and more bytes of files than the gate takes.
 const WORK: &str = "git checkout -q -b fix; echo 1 > one; git add one; git commit -qm one; \
@@ -130,6 +131,25 @@ fn commits_of_a_rejected_session_come_home_without_its_files() {
     assert!(has("lost-", " lost"), "{refs:?}");
     let record = world.store.find(&id).unwrap().record().unwrap();
     assert_eq!(record.phase, Phase::Settled, "{}", ended.said());
+}
+
+#[test]
+fn a_no_at_the_question_is_captured() {
+    let world = World::answering("n\ny\n");
+    let collected = world.cycle().unwrap();
+    let end = world.gate_and_ahead(collected, ApplyMode::Ask).unwrap();
+    assert_eq!(end.report.outcome, Some(Outcome::Discarded));
+    let said = world.said();
+    assert!(said.contains("What waited is kept for 30 days"), "{said}");
+    let captures = Capture::list(&world.store).unwrap();
+    let [capture] = &captures[..] else {
+        panic!("{captures:?}");
+    };
+    restore(&world.store, capture.id()).unwrap();
+    let verb = Verb::on(&world);
+    let ended = verb.run_unlocked(&["apply", capture.id().as_str(), "--yes"]);
+    assert_eq!(ended.code, 0, "{}", ended.said());
+    assert_eq!(world.workspace(), tree(&[BEFORE, EDITS]));
 }
 
 /// A workspace with a submodule `lib`, whose agent commits in both.
