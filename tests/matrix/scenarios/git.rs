@@ -559,6 +559,8 @@ fn both_sides_shallow(ctx: &Ctx) -> Result<(), String> {
     let script = "test -e outside; git log -1 --format=%s; test ! -e .git/refs/remotes/host";
     ctx.exits(120, &run, script)?.expect_text("inside")?;
     ctx.lazaret("commits land s --yes")?.expect_code(0)?;
+    // The file was applied as well.
+    world.git("main", &["clean", "-fdq"]);
     world.git("main", &["merge", "-q", "--no-edit", "lazaret/s/main"]);
     world.git("main", &["fsck", "--strict"]);
     ctx.ok("sync s --dry-run")?
