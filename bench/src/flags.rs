@@ -5,10 +5,10 @@ use std::path::PathBuf;
 xflags::xflags! {
     /// Measure copying and starting beside what others do in the same run, as ratios
     /// beside their targets; with `gate` how fast changes are judged and applied, with
-    /// `net` what the gateway costs, with `judge` which hostile paths the rules warn of
-    /// and which real commits they stop.
+    /// `net` what the gateway costs, with `live` what a command beside a session's costs,
+    /// with `judge` which hostile paths the rules warn of and which real commits they stop.
     cmd bench {
-        /// What to measure: `copy`, `gate`, `judge` or `net`. `copy` when it is not given.
+        /// What to measure: `copy`, `gate`, `judge`, `live` or `net`. `copy` when it is not given.
         optional suite: String
         /// For `judge`: the directory with `hostile-paths.tsv` and `real-commits.jsonl`.
         /// `../shared/corpus` when it is not given.

@@ -12,6 +12,7 @@ mod figures;
 mod flags;
 mod gate;
 mod judge;
+mod live;
 mod measure;
 mod net;
 mod packer;
@@ -81,8 +82,14 @@ impl flags::Bench {
                 let report = net::run(sh, self.engines(sh)?, self.rounds.unwrap_or(ROUNDS))?;
                 write_json(&self.report_file(sh, "net.json")?, &report)
             }
+            Some("live") => {
+                let report = live::run(sh, self.engines(sh)?, self.rounds.unwrap_or(ROUNDS))?;
+                write_json(&self.report_file(sh, "live.json")?, &report)
+            }
             Some("judge") => judge::run(sh, self.corpus.as_deref(), self.listing()),
-            Some(other) => bail!("no suite is named `{other}`: name copy, gate, judge or net"),
+            Some(other) => {
+                bail!("no suite is named `{other}`: name copy, gate, judge, live or net")
+            }
         }
     }
 

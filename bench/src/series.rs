@@ -40,6 +40,8 @@ pub(super) enum Series {
     GatewayDownload,
     DirectHeld,
     GatewayHeld,
+    LiveExec,
+    EngineExec,
 }
 
 impl Series {
@@ -84,6 +86,8 @@ impl Series {
             Self::GatewayDownload => "gateway: 1 GiB".to_owned(),
             Self::DirectHeld => "direct: 500 connections".to_owned(),
             Self::GatewayHeld => "gateway: 500 connections".to_owned(),
+            Self::LiveExec => "lazaret exec into a living session".to_owned(),
+            Self::EngineExec => format!("{program} exec into the same container"),
         }
     }
 

@@ -122,7 +122,9 @@ pub(super) fn with(commits: &Unlanded) -> String {
 pub(crate) fn lock(store: &Store, id: &SessionId) -> Result<LockedSession, Failure> {
     let session = match store.lock(id) {
         Err(error @ StoreError::Busy { .. }) => {
-            return Err(Failure::from(error).hinted("Wait for it, or end it with Ctrl-C."));
+            return Err(Failure::from(error).hinted(format!(
+                "Wait for it, or end it: `lazaret stop {id}`, or Ctrl-C where it runs."
+            )));
         }
         other => other?,
     };

@@ -22,8 +22,8 @@ pub(crate) fn take(
         Err(StoreError::NotFound { .. }) => return Ok(None),
         Err(error @ StoreError::Busy { .. }) => {
             return Err(Failure::from(error).hinted(format!(
-                "Wait for it, or take another name; `lazaret sync {id}` sends your edits to a \
-                 command that runs."
+                "Wait for it, or take another name; `lazaret attach {id}` shows it, `lazaret sync \
+                 {id}` sends your edits to a command that runs."
             )));
         }
         other => other?,

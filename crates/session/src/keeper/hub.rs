@@ -150,8 +150,7 @@ impl Hub {
                 return Err(refused(RefusalCode::Driven, text));
             }
             (AttachMode::Take | AttachMode::Drive, _) => true,
-            (AttachMode::Follow, _) => !is_driven,
-            (AttachMode::Watch, _) => false,
+            (AttachMode::Follow | AttachMode::Watch, _) => false,
         };
         let delivery = match attach.mode {
             AttachMode::Follow => Delivery::Lossless,
@@ -445,7 +444,10 @@ impl State {
 
     /// Whether a user is at work with it.
     fn is_used(&self) -> bool {
-        self.execs > 0 || self.clients.iter().any(|attached| attached.drives)
+        let mut clients = self.clients.iter();
+        self.execs > 0
+            || clients
+                .any(|Attached { client, drives }| *drives || client.delivery == Delivery::Lossless)
     }
 
     fn new_id(&mut self) -> u64 {
