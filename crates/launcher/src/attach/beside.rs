@@ -1,6 +1,6 @@
 //! A process beside a session's command, on the user's streams.
 
-use std::io::{self, Read as _, Write};
+use std::io::{self, Read as _, Write as _};
 use std::thread;
 
 use lazaret_session::cancel::CancelLevel;

@@ -78,9 +78,8 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
 
 /// Fills in what a session knows, if one is named in place of a profile.
 fn of_session(run: RunArgs, app: &App) -> Result<RunArgs, Failure> {
-    let unknown = match profile::load(&run.profile, &app.env) {
-        Ok(_) => return Ok(run),
-        Err(unknown) => unknown,
+    let Err(unknown) = profile::load(&run.profile, &app.env) else {
+        return Ok(run);
     };
     let store = Store::open_if_there(&app.env.state_dir()?)?;
     let id = run.profile.parse::<SessionId>().ok();
