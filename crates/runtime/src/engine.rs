@@ -148,7 +148,8 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// Kills and removes a container with its anonymous volumes. One that is gone is no error.
     fn remove_container(&self, name: &ContainerName) -> Result<(), EngineError>;
 
-    /// Starts a process in a running container.
+    /// Starts a process in a running container, without a terminal whatever the spec asks for:
+    /// [`Spawner`](crate::Spawner) gives one.
     fn exec(&self, name: &ContainerName, spec: &ExecSpec) -> Result<Process, EngineError>;
 
     /// Returns the channel to a container's first process, if that is a porter that this

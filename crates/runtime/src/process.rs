@@ -93,8 +93,13 @@ pub trait ProcessControl: Send + Sync {
     /// Tells the pseudo terminal its new size.
     ///
     /// # Errors
-    /// When the engine refuses.
-    fn resize(&self, size: TerminalSize) -> Result<(), EngineError>;
+    /// When the process has none, or its seat is lost.
+    fn resize(&self, _size: TerminalSize) -> Result<(), EngineError> {
+        Err(EngineError::Unsupported {
+            verb: "resize terminal",
+            reason: "this process has none",
+        })
+    }
 
     /// Signals every process of the session that the process leads.
     ///

@@ -1,6 +1,6 @@
 //! The streams of a process inside: the bare socket after an upgrade.
 //!
-//! Without a terminal both output streams arrive in [frames](Frames). A thread takes them
+//! Both output streams arrive in [frames](Frames). A thread takes them
 //! apart into two bounded queues; when one is full the socket is read no further, so that a reader that is too
 //! slow stops the process inside, not this one's memory.
 //!
@@ -26,15 +26,6 @@ const CHUNK: usize = 64 << 10;
 
 /// Pieces that wait in a queue: with [`CHUNK`], 1 MiB for each stream.
 const PIECES: usize = 16;
-
-/// How the streams are packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StreamFormat {
-    /// Frames: stdout and stderr are told apart.
-    Frames,
-    /// A terminal's bytes as they are.
-    Raw,
-}
 
 /// Asks the engine how the process ended; waits until it has.
 pub(super) type ExitQuery = Box<dyn FnOnce() -> Result<i32, EngineError> + Send>;
@@ -88,12 +79,7 @@ pub(super) struct OutputReader {
 ///
 /// # Errors
 /// When the socket can't be duplicated or no thread can be started.
-pub(super) fn attach(
-    socket: Socket,
-    first: Bytes,
-    format: StreamFormat,
-    exit_query: ExitQuery,
-) -> io::Result<Streams> {
+pub(super) fn attach(socket: Socket, first: Bytes, exit_query: ExitQuery) -> io::Result<Streams> {
     let (to_stdout, stdout) = sync_channel(PIECES);
     let (to_stderr, stderr) = sync_channel(PIECES);
     let source = socket.try_clone()?;
@@ -108,11 +94,7 @@ pub(super) fn attach(
         .name("lazaret-attach".to_owned())
         .spawn(move || {
             let mut source = source_of(first, source);
-            let moved = match format {
-                StreamFormat::Frames => demultiplex(&mut source, &to_stdout, &to_stderr),
-                StreamFormat::Raw => copy(&mut source, &to_stdout),
-            };
-            let found = match moved {
+            let found = match demultiplex(&mut source, &to_stdout, &to_stderr) {
                 Ok(()) => match exit_query() {
                     Ok(code) => End::Code(code),
                     Err(error) => End::Lost(error.to_string()),
@@ -253,21 +235,6 @@ fn demultiplex(
     }
 }
 
-/// Moves a terminal's bytes until the source ends.
-fn copy(source: &mut impl Read, stdout: &SyncSender<Bytes>) -> io::Result<()> {
-    let mut piece = vec![0; CHUNK];
-    loop {
-        let length = match source.read(&mut piece) {
-            Ok(0) => return Ok(()),
-            Ok(length) => length,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        let bytes = Bytes::copy_from_slice(piece.get(..length).unwrap_or_default());
-        drop(stdout.send(bytes));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -293,13 +260,7 @@ mod tests {
     #[test]
     fn frames_are_taken_apart_and_the_end_is_asked_for() {
         let (socket, mut far) = pair();
-        let streams = attach(
-            socket,
-            frame(1, b"a").into(),
-            StreamFormat::Frames,
-            Box::new(|| Ok(7)),
-        )
-        .unwrap();
+        let streams = attach(socket, frame(1, b"a").into(), Box::new(|| Ok(7))).unwrap();
         far.write_all(&[frame(2, b"err"), frame(1, b""), frame(1, b"bc")].concat())
             .unwrap();
         drop(far);
@@ -311,13 +272,7 @@ mod tests {
     #[test]
     fn flt_06_a_writer_does_not_wait_for_a_process_that_has_ended() {
         let (socket, far) = pair();
-        let streams = attach(
-            socket,
-            Bytes::new(),
-            StreamFormat::Frames,
-            Box::new(|| Ok(1)),
-        )
-        .unwrap();
+        let streams = attach(socket, Bytes::new(), Box::new(|| Ok(1))).unwrap();
         // As Docker does it: its output ends, its input is neither read nor closed.
         far.shutdown(Shutdown::Write).unwrap();
         let mut stdin = streams.stdin;
@@ -338,13 +293,7 @@ mod tests {
         far.write_all(&frame(2, b"no space")).unwrap();
         // With input that is still unread this is a reset, as Podman makes it.
         drop(far);
-        let streams = attach(
-            socket,
-            Bytes::new(),
-            StreamFormat::Frames,
-            Box::new(|| Ok(5)),
-        )
-        .unwrap();
+        let streams = attach(socket, Bytes::new(), Box::new(|| Ok(5))).unwrap();
         assert_eq!(read_all(streams.stderr), (b"no space".to_vec(), None));
         assert_eq!(streams.connection.wait("wait").unwrap(), 5);
     }
@@ -359,7 +308,7 @@ mod tests {
                 message: "gone".to_owned(),
             })
         });
-        let streams = attach(socket, Bytes::new(), StreamFormat::Frames, exit_query).unwrap();
+        let streams = attach(socket, Bytes::new(), exit_query).unwrap();
         far.write_all(&frame(1, b"part")).unwrap();
         drop(far);
         let gone = Some("inspect exec: lost the engine: gone".to_owned());
@@ -369,13 +318,7 @@ mod tests {
 
         // Inside one: no poll is needed.
         let (socket, mut far) = pair();
-        let streams = attach(
-            socket,
-            Bytes::new(),
-            StreamFormat::Frames,
-            Box::new(|| Ok(0)),
-        )
-        .unwrap();
+        let streams = attach(socket, Bytes::new(), Box::new(|| Ok(0))).unwrap();
         far.write_all(&frame(1, b"whole")[..10]).unwrap();
         drop(far);
         let (_, error) = read_all(streams.stdout);
@@ -386,26 +329,9 @@ mod tests {
     }
 
     #[test]
-    fn a_terminals_bytes_are_never_taken_for_a_header() {
-        let (socket, mut far) = pair();
-        let bytes = b"\x01\x00\x00\x00\xff\xff\xff\xffnot a frame";
-        let streams = attach(socket, Bytes::new(), StreamFormat::Raw, Box::new(|| Ok(0))).unwrap();
-        far.write_all(bytes).unwrap();
-        drop(far);
-        assert_eq!(read_all(streams.stdout), (bytes.to_vec(), None));
-        assert_eq!(read_all(streams.stderr), (Vec::new(), None));
-    }
-
-    #[test]
     fn dropping_stdin_is_half_a_close() {
         let (socket, mut far) = pair();
-        let mut streams = attach(
-            socket,
-            Bytes::new(),
-            StreamFormat::Frames,
-            Box::new(|| Ok(0)),
-        )
-        .unwrap();
+        let mut streams = attach(socket, Bytes::new(), Box::new(|| Ok(0))).unwrap();
         streams.stdin.write_all(b"in").unwrap();
         drop(streams.stdin);
         let mut input = Vec::new();
@@ -419,13 +345,7 @@ mod tests {
     #[test]
     fn a_slow_reader_stops_the_sender() {
         let (socket, mut far) = pair();
-        let streams = attach(
-            socket,
-            Bytes::new(),
-            StreamFormat::Frames,
-            Box::new(|| Ok(0)),
-        )
-        .unwrap();
+        let streams = attach(socket, Bytes::new(), Box::new(|| Ok(0))).unwrap();
         far.set_write_timeout(Some(std::time::Duration::from_millis(200)))
             .unwrap();
         let piece = frame(1, &[b'x'; CHUNK]);
@@ -440,7 +360,7 @@ mod tests {
     #[test]
     fn dropping_everything_closes_the_socket() {
         let (socket, mut far) = pair();
-        drop(attach(socket, Bytes::new(), StreamFormat::Raw, Box::new(|| Ok(0))).unwrap());
+        drop(attach(socket, Bytes::new(), Box::new(|| Ok(0))).unwrap());
         assert_eq!(far.read(&mut [0; 1]).unwrap(), 0);
     }
 }

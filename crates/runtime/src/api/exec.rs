@@ -3,15 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bollard::query_parameters::ResizeExecOptionsBuilder;
-
-use super::attach::{Connection, StreamFormat, attach};
+use super::attach::{Connection, attach};
 use super::client::{CallContext, Inner};
 use super::wire::WireError;
 use super::{CALL_LIMIT, objects};
-use crate::{
-    ContainerName, EngineError, ExecSpec, Process, ProcessControl, Stdin, Terminal, TerminalSize,
-};
+use crate::{ContainerName, EngineError, ExecSpec, Process, ProcessControl, Stdin};
 
 /// How long a process may go on after its streams have ended, before that counts as a
 /// lost connection. A shell that closes its own output is rare; a hang would be worse.
@@ -27,7 +23,6 @@ pub(super) fn start(
         what: "container",
         name: name.as_str(),
     };
-    let terminal = spec.terminal != Terminal::None;
     let env: Vec<String> = spec
         .env
         .iter()
@@ -37,7 +32,7 @@ pub(super) fn start(
         "AttachStdin": spec.stdin == Stdin::Piped,
         "AttachStdout": true,
         "AttachStderr": true,
-        "Tty": terminal,
+        "Tty": false,
         "Env": env,
         "Cmd": spec.argv,
         "WorkingDir": spec.workdir.as_deref().unwrap_or_default(),
@@ -49,32 +44,20 @@ pub(super) fn start(
         let path = format!("/containers/{name}/exec");
         let created: objects::Created = inner.wire.post(&path, &create).await.map_err(about)?;
         let path = format!("/exec/{}/start", created.id);
-        let start = serde_json::json!({ "Detach": false, "Tty": terminal });
+        let start = serde_json::json!({ "Detach": false, "Tty": false });
         let (socket, first) = inner.wire.upgrade(&path, &start).await.map_err(about)?;
         Ok((created.id, socket, first))
     })?;
 
-    let format = match spec.terminal {
-        Terminal::None => StreamFormat::Frames,
-        Terminal::Allocated(_) => StreamFormat::Raw,
-    };
     let ask = {
-        let (inner, id) = (Arc::clone(inner), id.clone());
+        let inner = Arc::clone(inner);
         Box::new(move || exit_code(&inner, &id))
     };
-    let streams = attach(socket, first, format, ask).map_err(|source| EngineError::Stream {
+    let streams = attach(socket, first, ask).map_err(|source| EngineError::Stream {
         verb: call.verb,
         source,
     })?;
-    let control = Control {
-        inner: Arc::clone(inner),
-        id,
-        connection: streams.connection,
-    };
-    if let Terminal::Allocated(size) = spec.terminal {
-        // A process that is gone already has no terminal to size; its exit code tells.
-        drop(control.resize(size));
-    }
+    let control = Control(streams.connection);
     Ok(Process {
         stdin: match spec.stdin {
             Stdin::Piped => Some(Box::new(streams.stdin)),
@@ -117,29 +100,10 @@ fn exit_code(inner: &Inner, id: &str) -> Result<i32, EngineError> {
     }
 }
 
-struct Control {
-    inner: Arc<Inner>,
-    id: String,
-    connection: Arc<Connection>,
-}
+struct Control(Arc<Connection>);
 
 impl ProcessControl for Control {
     fn wait(&self) -> Result<i32, EngineError> {
-        self.connection.wait("wait for process")
-    }
-
-    fn resize(&self, size: TerminalSize) -> Result<(), EngineError> {
-        let call = CallContext {
-            verb: "resize terminal",
-            what: "exec",
-            name: &self.id,
-        };
-        let options = ResizeExecOptionsBuilder::default()
-            .w(i32::from(size.columns))
-            .h(i32::from(size.rows))
-            .build();
-        let docker = &self.inner.docker;
-        self.inner
-            .bollard(CALL_LIMIT, call, docker.resize_exec(&self.id, options))
+        self.0.wait("wait for process")
     }
 }

@@ -18,8 +18,7 @@ use std::time::Duration;
 
 use crate::{
     ContainerInfo, ContainerName, ContainerState, Engine, EngineError, EngineInfo, ExecSpec,
-    HardenedSpec, ImageInfo, ImageRef, Process, ProcessControl, Stdin, Terminal, TerminalSize,
-    VolumeInfo, VolumeName,
+    HardenedSpec, ImageInfo, ImageRef, Process, ProcessControl, Stdin, VolumeInfo, VolumeName,
 };
 
 /// The limit of a probe.
@@ -302,10 +301,6 @@ impl Engine for AppleEngine {
 
     fn exec(&self, name: &ContainerName, spec: &ExecSpec) -> Result<Process, EngineError> {
         const VERB: &str = "exec";
-        if spec.terminal != Terminal::None {
-            // `-t` wants its own stdin to be a terminal and ignores a redirected stdout.
-            return Self::unsupported(VERB, "Apple container gives no terminal over pipes");
-        }
         match self.container(name)? {
             None => {
                 return Err(EngineError::NotFound {
@@ -388,12 +383,5 @@ impl ProcessControl for Control {
             verb: VERB,
             message: "the command was ended by a signal".to_owned(),
         })
-    }
-
-    fn resize(&self, _size: TerminalSize) -> Result<(), EngineError> {
-        AppleEngine::unsupported(
-            "resize terminal",
-            "Apple container gives no terminal over pipes",
-        )
     }
 }

@@ -7,9 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::Handler;
 use super::pipe::{End, OnDrop, Pipe, PipeReader, PipeWriter};
-use crate::{
-    ContainerName, EngineError, EnvName, ExecSpec, Process, ProcessControl, Stdin, TerminalSize,
-};
+use crate::{ContainerName, EngineError, EnvName, ExecSpec, Process, ProcessControl, Stdin};
 
 /// What a scripted process is given.
 pub struct ExecCall {
@@ -110,10 +108,6 @@ impl ProcessControl for Control {
                 message,
             }),
         }
-    }
-
-    fn resize(&self, _size: TerminalSize) -> Result<(), EngineError> {
-        Ok(())
     }
 }
 

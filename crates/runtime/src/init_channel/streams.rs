@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use super::connection::{Connection, Entry};
-use crate::{EngineError, Process, ProcessControl, TerminalSize, WhenAbandoned};
+use crate::{EngineError, Process, ProcessControl, WhenAbandoned};
 
 /// From one signal to the next for a process that its host has let go of.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -104,13 +104,6 @@ impl ProcessControl for Handed {
         code.map_err(|error| EngineError::Lost {
             verb: "wait for process",
             message: error.to_string(),
-        })
-    }
-
-    fn resize(&self, _size: TerminalSize) -> Result<(), EngineError> {
-        Err(EngineError::Unsupported {
-            verb: "resize terminal",
-            reason: "this process has none",
         })
     }
 

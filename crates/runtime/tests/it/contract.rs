@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lazaret_runtime::{
     Access, ContainerState, Detected, EngineError, ExecSpec, Privilege, Process, Role, Stdin,
-    Terminal, TerminalSize, VolumeLease,
+    VolumeLease,
 };
 
 use crate::image::Recipe;
@@ -264,12 +264,8 @@ fn processes(fixture: &EngineFixture) {
         (String::new(), String::new(), 0)
     );
 
-    // A terminal's bytes arrive as they are, even those that look like a frame's header.
-    let size = TerminalSize {
-        columns: 80,
-        rows: 24,
-    };
-    let raw = fixture.exec_on(name, Stdin::Piped, Terminal::Allocated(size), &["raw"]);
+    // Bytes arrive as they are, even those that look like a frame's header.
+    let raw = fixture.exec(name, Stdin::Piped, &["raw"]);
     let (out, errors, code) = finish(raw);
     assert_eq!(
         (out.as_slice(), errors.len(), code),

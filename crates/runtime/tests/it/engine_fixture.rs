@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use lazaret_runtime::{
     Access, ContainerLease, ContainerName, ContainerSpec, ContainerState, Detected, Engine,
     EngineError, EngineKind, ExecSpec, HardenedSpec, ImageRef, Limits, Network, Privilege, Process,
-    Role, Stdin, Terminal, VolumeMount, VolumeName,
+    Role, Stdin, VolumeMount, VolumeName,
 };
 
 use crate::image::Recipe;
@@ -151,24 +151,11 @@ impl EngineFixture {
     }
 
     pub(crate) fn exec(&self, name: &ContainerName, stdin: Stdin, argv: &[&str]) -> Process {
-        self.exec_on(name, stdin, Terminal::None, argv)
-    }
-
-    pub(crate) fn exec_on(
-        &self,
-        name: &ContainerName,
-        stdin: Stdin,
-        terminal: Terminal,
-        argv: &[&str],
-    ) -> Process {
         let argv = ["/lazaret/porter"]
             .iter()
             .chain(argv)
             .map(|&word| word.to_owned());
-        let spec = ExecSpec {
-            terminal,
-            ..ExecSpec::new(argv.collect(), stdin)
-        };
+        let spec = ExecSpec::new(argv.collect(), stdin);
         self.engine().exec(name, &spec).unwrap()
     }
 }
