@@ -98,8 +98,8 @@ pub use messages::{
     Wanted, Writers, read_credentials, read_tree, read_wanted, write_tree, write_wanted,
 };
 pub use probe::{
-    ForeignNamespace, IdMapping, ProbeReport, ProbeRequest, REPORT_LIMIT, ReportError, ReportLine,
-    SizedPath, Verdict,
+    ForeignNamespace, IdMapping, PLACEMENT_KEYS, Placement, ProbeReport, ProbeRequest,
+    REPORT_LIMIT, ReportError, ReportLine, SizedPath, Verdict,
 };
 pub use records::{
     Bare, FormatTag, Record, RecordError, RecordReader, RecordWriter, VolumeIdentity, read_list,

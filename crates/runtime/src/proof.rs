@@ -10,10 +10,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
-use lazaret_protocol::verb::BootstrapCommand;
+use lazaret_protocol::verb::{BootstrapCommand, CommandStdin};
 use lazaret_protocol::{
-    Control, ForeignNamespace, IdMapping, ProbeReport, ProbeRequest, ReportError, ReportLine,
-    RunCommand, SizedPath, Verb, Verdict,
+    Control, ForeignNamespace, IdMapping, Placement, ProbeReport, ProbeRequest, ReportError,
+    ReportLine, RunCommand, SizedPath, Verb, Verdict,
 };
 
 use crate::Namespace;
@@ -60,12 +60,18 @@ pub struct ProvenControl {
 #[must_use = "a command may be started only in a container that is proven"]
 pub struct Proven {
     controls: Vec<ProvenControl>,
+    placement: Placement,
 }
 
 impl Proven {
     /// Returns the controls in the order of their case ids.
     pub fn controls(&self) -> &[ProvenControl] {
         &self.controls
+    }
+
+    /// Returns where the proof was made: what a later process is compared with.
+    pub fn placement(&self) -> Placement {
+        self.placement
     }
 }
 
@@ -126,6 +132,7 @@ fn judge(report: ProbeReport, expected: &Expected) -> Result<Proven, ProbeFailur
     };
     Ok(Proven {
         controls: report.lines.into_iter().map(proven).collect(),
+        placement: report.placement,
     })
 }
 
@@ -176,27 +183,42 @@ impl HardenedSpec {
     /// As [`HardenedSpec::run_argv`], for a command that PID 1 ends after `timeout`, whether its
     /// launcher still lives or not (FLT-27).
     pub fn timed_argv(&self, command: &[String], timeout: Option<Duration>) -> Vec<String> {
-        self.run(command, timeout, None)
+        self.run(command, timeout, None, None)
+    }
+
+    /// As [`HardenedSpec::timed_argv`], for a process that comes later than the container's proof:
+    /// it starts only where that was made (CON-27).
+    ///
+    /// Its variables and its directory are those of the [`ExecSpec`](crate::ExecSpec).
+    pub fn exec_argv(
+        &self,
+        same: Placement,
+        command: &[String],
+        timeout: Option<Duration>,
+    ) -> Vec<String> {
+        self.run(command, timeout, None, Some(same))
     }
 
     /// As [`HardenedSpec::timed_argv`], for a command that first reports on every control, as
     /// [`HardenedSpec::probe_argv`] does, then does what it hears on its stdin up to
-    /// [`bootstrap::GO`](lazaret_protocol::bootstrap::GO) and goes to `dir`. It finds its own
-    /// stdin empty. `env` names the variables that only it has.
+    /// [`bootstrap::GO`](lazaret_protocol::bootstrap::GO) and goes to `dir`. `stdin` is what it
+    /// finds there then, `env` names the variables that only it has.
     pub fn bootstrap_argv<'a>(
         &self,
         dir: &str,
         env: impl Iterator<Item = &'a EnvName>,
         command: &[String],
         timeout: Option<Duration>,
+        stdin: CommandStdin,
     ) -> Vec<String> {
         let mut request = self.request();
         request.env.extend(env.map(EnvName::to_string));
         let bootstrap = BootstrapCommand {
             directory: dir.to_owned(),
             request: Some(Box::new(request)),
+            stdin,
         };
-        self.run(command, timeout, Some(bootstrap))
+        self.run(command, timeout, Some(bootstrap), None)
     }
 
     fn run(
@@ -204,12 +226,14 @@ impl HardenedSpec {
         command: &[String],
         timeout: Option<Duration>,
         bootstrap: Option<BootstrapCommand>,
+        same: Option<Placement>,
     ) -> Vec<String> {
         let verb = Verb::Run(RunCommand {
             limits: self.controls().ulimits.clone(),
             without: self.engine().not_applicable.keys().copied().collect(),
             timeout,
             bootstrap,
+            same,
             argv: command.to_vec(),
         });
         verb.to_command()
@@ -327,7 +351,7 @@ mod tests {
         let mut report: String = lines
             .map(|control| format!("{} pass fine\n", control.id()))
             .collect();
-        report.push_str("end 24\n");
+        report.push_str("place mnt=1,pid=2,net=3,ipc=4,uts=5,user=6,cgroup=7,root=8\nend 24\n");
         report
     }
 
@@ -380,7 +404,7 @@ mod tests {
         assert_eq!(with("end 24", "end 23"), no_end);
         assert_eq!(
             with("end 24\n", "end 24\nCON-25 pass\n"),
-            "line 26 of the report of the controls makes no sense"
+            "line 27 of the report of the controls makes no sense"
         );
         assert_eq!(
             with("CON-04 pass", "CON-03 pass"),
@@ -423,7 +447,14 @@ mod tests {
             @"--timeout 60000 -- sh");
         let bootstrap = |timeout| {
             let command = ["sh".to_owned()];
-            spec.bootstrap_argv("/workspace/a b", [&name].into_iter(), &command, timeout)
+            let stdin = CommandStdin::Empty;
+            spec.bootstrap_argv(
+                "/workspace/a b",
+                [&name].into_iter(),
+                &command,
+                timeout,
+                stdin,
+            )
         };
         assert_eq!(
             bootstrap(minute)[18..21],
@@ -432,6 +463,10 @@ mod tests {
         let bootstrap = bootstrap(None);
         insta::assert_snapshot!(bootstrap[12..22].join("|"),
             @"--without|CON-15|--without|CON-16|--without|CON-17|--poised|/workspace/a b|--expect|uid=1000");
+        let placement = Placement::new([1, 2, 3, 4, 5, 6, 7, 8]);
+        let later = spec.exec_argv(placement, &["sh".to_owned()], None);
+        insta::assert_snapshot!(later[18..].join(" "),
+            @"--same mnt=1,pid=2,net=3,ipc=4,uts=5,user=6,cgroup=7,root=8 -- sh");
         // The same questions as the probe's, and the command's own variables.
         let asked = &spec.probe_argv()[12..];
         assert_eq!(&bootstrap[20..20 + asked.len()], asked);

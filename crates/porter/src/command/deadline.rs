@@ -30,7 +30,7 @@ const MARGIN: Duration = Duration::from_secs(2);
 pub(crate) const GRACE: Duration = Duration::from_secs(15);
 
 /// The longest time that is kept: no clock of this machine reaches it.
-const FOREVER: Duration = Duration::from_secs(1 << 40);
+pub(crate) const FOREVER: Duration = Duration::from_secs(1 << 40);
 
 /// How long PID 1 may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -6,7 +6,8 @@
 //! a control that the engine does not have (a virtual machine instead). `--poised` waits for
 //! its words on stdin first ([`bootstrap`]), so that starting the process costs nothing once the
 //! command may start; its directory may appear meanwhile. With `--expect` it is the probe
-//! itself before it waits: its report is the first that it says. `--timeout` has PID 1 end the
+//! itself before it waits: its report is the first that it says. `--same` names where the
+//! container's first command runs: a later one starts there and nowhere else (CON-27). `--timeout` has PID 1 end the
 //! command when its time is up ([`deadline`]).
 
 use std::ffi::CString;
@@ -16,8 +17,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use lazaret_protocol::verb::BootstrapCommand;
-use lazaret_protocol::{Control, RunCommand, exit};
+use lazaret_protocol::verb::{BootstrapCommand, CommandStdin};
+use lazaret_protocol::{Control, Placement, RunCommand, exit};
 use rustix::process::DumpableBehavior;
 
 use crate::command::bootstrap::{self, BootstrapError, Word};
@@ -36,6 +37,9 @@ enum Error {
     /// What the command would inherit is more than it may have.
     #[error("refused: {}: {found}", .control.id())]
     NotContained { control: Control, found: String },
+    /// It runs elsewhere than the container's first command (CON-27).
+    #[error("refused: CON-27: another {what} than the first command's")]
+    Elsewhere { what: &'static str },
     /// The probe failed, so it is unknown which controls hold.
     #[error("probe: {0}")]
     Probe(#[source] io::Error),
@@ -88,12 +92,20 @@ pub(crate) fn start(command: RunCommand) -> u8 {
 struct NotWanted;
 
 fn become_command(mut command: RunCommand) -> Result<NotWanted, Error> {
-    if let Some(BootstrapCommand { directory, request }) = command.bootstrap.take() {
+    if let Some(same) = &command.same {
+        check_placement(same)?;
+    }
+    if let Some(BootstrapCommand {
+        directory,
+        request,
+        stdin,
+    }) = command.bootstrap.take()
+    {
         if let Some(request) = request {
             probe::tell(&command.limits, *request).map_err(Error::Probe)?;
         }
         match bootstrap::listen()? {
-            Word::Go => enter(&directory)?,
+            Word::Go => enter(&directory, stdin)?,
             Word::End => {
                 // A command that has a terminal is started there by the engine.
                 let _its_own_affair = go_to(&directory);
@@ -101,10 +113,15 @@ fn become_command(mut command: RunCommand) -> Result<NotWanted, Error> {
             }
         }
     }
-    if let Some(timeout) = command.timeout {
+    // PID 1 makes itself undumpable with the first, which hides its channel from the command.
+    let is_open = || fs::read_dir("/proc/1/fd").is_ok();
+    let forever = || is_open().then_some(deadline::FOREVER);
+    let deadline = command.timeout.or_else(forever);
+    if let Some(timeout) = deadline {
         match deadline::set(timeout) {
             // A virtual machine may have another PID 1; the launcher keeps the limit there.
-            Err(DeadlineError::NoContainer) if command.without.contains(&Control::Namespaces) => {}
+            Err(DeadlineError::NoContainer)
+                if command.timeout.is_none() || command.without.contains(&Control::Namespaces) => {}
             set => set?,
         }
     }
@@ -126,10 +143,28 @@ fn become_command(mut command: RunCommand) -> Result<NotWanted, Error> {
     })
 }
 
-/// Goes to `dir`, and leaves the command an empty stdin.
-fn enter(dir: &str) -> Result<(), Error> {
+/// Refuses to go on anywhere but where the container's first command runs.
+fn check_placement(same: &Placement) -> Result<(), Error> {
+    let here = probe::placement().map_err(|source| Error::Prepare {
+        step: "read the namespaces",
+        source,
+    })?;
+    match same.difference(&here) {
+        None => Ok(()),
+        Some("root") => Err(Error::Elsewhere {
+            what: "root directory",
+        }),
+        Some(what) => Err(Error::Elsewhere { what }),
+    }
+}
+
+/// Goes to `dir`, and leaves the command what it is to find on stdin.
+fn enter(dir: &str, stdin: CommandStdin) -> Result<(), Error> {
     let step = |step| move |source| Error::Prepare { step, source };
     go_to(dir).map_err(step("enter the directory"))?;
+    if stdin == CommandStdin::Kept {
+        return Ok(());
+    }
     let nothing = std::fs::File::open("/dev/null").map_err(step("open /dev/null"))?;
     let became = rustix::stdio::dup2_stdin(&nothing);
     became.map_err(|error| step("close stdin")(error.into()))

@@ -3,6 +3,8 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use lazaret_protocol::{ForeignNamespace, IdMapping};
 
@@ -62,7 +64,7 @@ pub(super) fn descriptors(workdir: &str) -> Outcome {
         Ok(open) => complaints.extend(open),
         Err(error) => complaints.push(format!("/proc/self/fd: {error}")),
     }
-    match open_descriptors("/proc/1/fd") {
+    match settled_descriptors("/proc/1/fd") {
         Ok(open) => complaints.extend(open.iter().map(|found| format!("PID 1: {found}"))),
         Err(error) => complaints.push(format!("/proc/1/fd: {error}")),
     }
@@ -71,6 +73,19 @@ pub(super) fn descriptors(workdir: &str) -> Outcome {
         complaints.extend(outside(&format!("/proc/{process}/root"), "/"));
     }
     Outcome::of(&complaints, "0 to 2 only")
+}
+
+/// Lists what PID 1 has open once it has started, two seconds at most: its start-up code reads
+/// `/proc/self/maps`. A descriptor that stays is listed, as is one that comes and goes for ever.
+fn settled_descriptors(directory: &str) -> io::Result<Vec<String>> {
+    let give_up = Instant::now() + Duration::from_secs(2);
+    loop {
+        let open = open_descriptors(directory)?;
+        if open.is_empty() || Instant::now() >= give_up {
+            return Ok(open);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Lists the descriptors above 2, and those below that are directories or block devices.

@@ -17,11 +17,14 @@ mod syscalls;
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lazaret_protocol::{Control, ProbeReport, ProbeRequest, ReportLine, Ulimit, Verdict};
+use lazaret_protocol::{
+    Control, PLACEMENT_KEYS, Placement, ProbeReport, ProbeRequest, ReportLine, Ulimit, Verdict,
+};
 
 use crate::command::status::Status;
 use mounts::Mounts;
@@ -91,6 +94,7 @@ fn look(expected: ProbeRequest) -> io::Result<ProbeReport> {
     };
     Ok(ProbeReport {
         lines: Control::ALL.iter().filter_map(line).collect(),
+        placement: placement()?,
     })
 }
 
@@ -144,6 +148,23 @@ impl ProbeContext {
     fn is_without(&self, control: Control) -> bool {
         self.expected.not_applicable.contains(&control)
     }
+}
+
+/// Returns where this process runs.
+pub(crate) fn placement() -> io::Result<Placement> {
+    let mut numbers = [0; PLACEMENT_KEYS.len()];
+    for (key, number) in PLACEMENT_KEYS.into_iter().zip(&mut numbers) {
+        *number = match key {
+            "root" => fs::metadata("/")?.dev(),
+            kind => match fs::metadata(format!("/proc/self/ns/{kind}")) {
+                Ok(namespace) => namespace.ino(),
+                // A kernel without this kind has one for all.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+                Err(error) => return Err(error),
+            },
+        };
+    }
+    Ok(Placement::new(numbers))
 }
 
 /// Waits until PID 1 is the porter, two seconds at most.

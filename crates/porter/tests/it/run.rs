@@ -1,9 +1,11 @@
 //! `porter run --poised`: nothing runs before the word, and nothing but the word is one.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Output;
 
-use lazaret_protocol::Receipt;
+use lazaret_protocol::{PLACEMENT_KEYS, Placement, Receipt};
 use lazaret_tests::tree_text;
 
 use crate::session::packed;
@@ -136,4 +138,75 @@ fn a_verb_that_fails_ends_a_poised_command() {
     let words = format!("receive {}\n", full.path().display());
     let said = String::from_utf8(bootstrap(full.path(), words.as_bytes()).stderr).expect("text");
     assert_eq!(said, "porter: receive: the directory is not empty\n");
+}
+
+#[test]
+fn a_poised_command_keeps_its_stdin_if_that_is_asked_for() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut arguments = arguments(dir.path());
+    arguments.insert(1, "--stdin");
+    let output = duct::cmd(env!("CARGO_BIN_EXE_lazaret-porter"), arguments)
+        .stdin_bytes(&b"go\nmore"[..])
+        .stdout_capture()
+        .run()
+        .expect("it was built");
+    // Nothing of it was read ahead, and it ends.
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.ends_with("\nmoreend\n"), "{said}");
+}
+
+/// Where this process runs.
+fn placement() -> Placement {
+    let mut numbers = [0; PLACEMENT_KEYS.len()];
+    for (key, number) in PLACEMENT_KEYS.into_iter().zip(&mut numbers) {
+        *number = match key {
+            "root" => fs::metadata("/").expect("there is one").dev(),
+            kind => fs::metadata(format!("/proc/self/ns/{kind}")).map_or(0, |found| found.ino()),
+        };
+    }
+    Placement::new(numbers)
+}
+
+/// Starts a command by `way`, that must run at `same`.
+fn started_at(way: &[&str], same: Option<Placement>) -> (Option<i32>, String) {
+    let mut arguments: Vec<&str> = way.to_vec();
+    arguments.extend([env!("CARGO_BIN_EXE_lazaret-porter"), "run"]);
+    for control in ["CON-01", "CON-02", "CON-03", "CON-04"] {
+        arguments.extend(["--without", control]);
+    }
+    let same = same.map(|placement| placement.to_string());
+    arguments.extend(same.iter().flat_map(|same| ["--same", same]));
+    arguments.extend(["--", "/bin/echo", "started"]);
+    let (program, arguments) = arguments.split_first().expect("not empty");
+    let output = duct::cmd(*program, arguments)
+        .stdin_null()
+        .stdout_capture()
+        .stderr_capture()
+        .unchecked()
+        .run()
+        .expect("`unshare` of util-linux");
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    (output.status.code(), said)
+}
+
+/// An engine's exec has landed in the host's network (podman#12741). Without the comparison, the
+/// weakened start, such a command runs.
+#[test]
+fn con_27_a_later_process_starts_where_the_first_did_and_nowhere_else() {
+    let started = (Some(0), "started\n".to_owned());
+    assert_eq!(started_at(&[], Some(placement())), started);
+    for (option, kind) in [
+        ("--mount", "mnt"),
+        ("--net", "net"),
+        ("--ipc", "ipc"),
+        ("--uts", "uts"),
+        ("--cgroup", "cgroup"),
+    ] {
+        let elsewhere = ["unshare", option];
+        let (code, said) = started_at(&elsewhere, Some(placement()));
+        let refusal = format!("porter: refused: CON-27: another {kind} than the first command's\n");
+        assert_eq!((code, said), (Some(125), refusal));
+        assert_eq!(started_at(&elsewhere, None), started, "weakened: {option}");
+    }
 }

@@ -1,7 +1,7 @@
 //! `ProbeReport`: what a probe found, one line for each control.
 //!
 //! ```text
-//! report  = line* "end " COUNT "\n"
+//! report  = line* "place " PLACEMENT "\n" "end " COUNT "\n"
 //! line    = ID " " verdict " " DETAIL "\n"      in the order of the ids
 //! verdict = "pass" | "fail" | "n/a"
 //! ```
@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use crate::Control;
+use crate::{Control, Placement};
 
 /// The longest report that is read, in bytes.
 pub const REPORT_LIMIT: u64 = 64 << 10;
@@ -55,6 +55,8 @@ pub struct ReportLine {
 pub struct ProbeReport {
     /// In the order of the controls.
     pub lines: Vec<ReportLine>,
+    /// Where the probe ran.
+    pub placement: Placement,
 }
 
 /// Why bytes are not a whole report.
@@ -66,6 +68,9 @@ pub enum ReportError {
         /// The control.
         control: Control,
     },
+    /// The report says nothing of where it was made.
+    #[error("the report of the controls does not say where it was made")]
+    NoPlacement,
     /// The report is cut short, or counts wrongly.
     #[error("the report of the controls has no end")]
     NoEnd,
@@ -88,8 +93,9 @@ impl ProbeReport {
             .iter()
             .map(|control| reader.line(*control));
         let lines = lines.collect::<Result<Vec<_>, _>>()?;
+        let placement = reader.placement()?;
         reader.end(lines.len())?;
-        Ok(Self { lines })
+        Ok(Self { lines, placement })
     }
 
     /// Whether the end line of a report has come, and so nothing more of it will.
@@ -119,6 +125,7 @@ impl fmt::Display for ProbeReport {
             }
             f.write_str("\n")?;
         }
+        writeln!(f, "place {}", self.placement)?;
         writeln!(f, "end {}", self.lines.len())
     }
 }
@@ -149,7 +156,7 @@ impl<'a> Reader<'a> {
             return Err(missing);
         };
         let malformed = ReportError::Malformed { line: number + 1 };
-        if line.is_empty() || line.starts_with("end ") {
+        if line.is_empty() || line.starts_with("place ") || line.starts_with("end ") {
             return Err(missing);
         }
         let (id, rest) = line.split_once(' ').ok_or(malformed.clone())?;
@@ -166,6 +173,20 @@ impl<'a> Reader<'a> {
             verdict: verdict.ok_or(malformed)?,
             detail: detail.to_owned(),
         })
+    }
+
+    fn placement(&mut self) -> Result<Placement, ReportError> {
+        match self.lines.next() {
+            Some((_, line)) if line.is_empty() || line.starts_with("end ") => {
+                Err(ReportError::NoPlacement)
+            }
+            Some((number, line)) => {
+                let placement = line.strip_prefix("place ");
+                let placement = placement.and_then(|placement| placement.parse().ok());
+                placement.ok_or(ReportError::Malformed { line: number + 1 })
+            }
+            None => Err(ReportError::NoEnd),
+        }
     }
 
     fn end(mut self, count: usize) -> Result<(), ReportError> {

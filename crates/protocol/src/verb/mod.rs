@@ -7,7 +7,7 @@ mod parse;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use crate::{ArgumentError, Control, PORTER_PATH, ProbeRequest, TerminalSize, Ulimit};
+use crate::{ArgumentError, Control, PORTER_PATH, Placement, ProbeRequest, TerminalSize, Ulimit};
 
 /// A verb of the porter. Paths are those inside of the container.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,6 +130,8 @@ pub struct RunCommand {
     pub timeout: Option<Duration>,
     /// What comes before it; `None` if it starts at once.
     pub bootstrap: Option<BootstrapCommand>,
+    /// Where it must run; `None` for a container's first command.
+    pub same: Option<Placement>,
     /// The program and its arguments.
     pub argv: Vec<String>,
 }
@@ -161,6 +163,17 @@ pub struct BootstrapCommand {
     pub directory: String,
     /// What must hold; `None` if another process has reported on it.
     pub request: Option<Box<ProbeRequest>>,
+    /// What the command finds on its stdin.
+    pub stdin: CommandStdin,
+}
+
+/// What a command finds on its stdin after [`GO`](crate::bootstrap::GO).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandStdin {
+    /// Nothing.
+    Empty,
+    /// What the host writes after the word.
+    Kept,
 }
 
 /// Arguments that are no verb's.
@@ -306,6 +319,7 @@ impl RunCommand {
             without,
             timeout,
             bootstrap,
+            same,
             argv: command,
         } = self;
         push_each(argv, "--limit", limits.iter().map(Ulimit::to_string));
@@ -313,8 +327,18 @@ impl RunCommand {
         push_each(argv, "--without", ids);
         let millis = timeout.map(|timeout| timeout.as_millis().to_string());
         push_each(argv, "--timeout", millis.into_iter());
-        if let Some(BootstrapCommand { directory, request }) = bootstrap {
+        let same = same.map(|placement| placement.to_string());
+        push_each(argv, "--same", same.into_iter());
+        if let Some(BootstrapCommand {
+            directory,
+            request,
+            stdin,
+        }) = bootstrap
+        {
             push_each(argv, "--poised", [directory.clone()].into_iter());
+            if *stdin == CommandStdin::Kept {
+                argv.push("--stdin".to_owned());
+            }
             if let Some(request) = request {
                 push_request(argv, request);
             }

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::{
-    BootstrapCommand, PortRoute, RunCommand, SeatCommand, UpdateMode, UsageError, Verb,
-    WhenAbandoned,
+    BootstrapCommand, CommandStdin, PortRoute, RunCommand, SeatCommand, UpdateMode, UsageError,
+    Verb, WhenAbandoned,
 };
 use crate::{ArgumentError, ProbeRequest};
 
@@ -159,7 +159,8 @@ impl SeatCommand {
 impl RunCommand {
     fn read(arguments: &mut Arguments) -> Result<Self, ArgumentError> {
         let (mut limits, mut without, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut timeout, mut directory) = (None, None);
+        let (mut timeout, mut directory, mut same) = (None, None, None);
+        let mut stdin = CommandStdin::Empty;
         loop {
             let option = arguments.text("command")?;
             match &*option {
@@ -170,28 +171,32 @@ impl RunCommand {
                     let millis = arguments.parsed("timeout", "milliseconds")?;
                     timeout = Some(Duration::from_millis(millis));
                 }
+                "--same" => same = Some(arguments.text("placement")?.parse()?),
+                "--stdin" => stdin = CommandStdin::Kept,
                 "--poised" => directory = Some(arguments.text("directory")?),
                 "--expect" => pairs.push(arguments.pair()?),
                 _ => return Err(ArgumentError::Unexpected { found: option }),
             }
         }
-        let bootstrap = match (directory, pairs.is_empty()) {
-            (Some(directory), true) => Some(BootstrapCommand {
+        let request = match pairs.is_empty() {
+            true => None,
+            false => Some(Box::new(ProbeRequest::parse(pairs)?)),
+        };
+        let bootstrap = match directory {
+            Some(directory) => Some(BootstrapCommand {
                 directory,
-                request: None,
+                request,
+                stdin,
             }),
-            (Some(directory), false) => Some(BootstrapCommand {
-                directory,
-                request: Some(Box::new(ProbeRequest::parse(pairs)?)),
-            }),
-            (None, true) => None,
-            (None, false) => return Err(ArgumentError::Missing { name: "directory" }),
+            None if request.is_none() && stdin == CommandStdin::Empty => None,
+            None => return Err(ArgumentError::Missing { name: "directory" }),
         };
         Ok(Self {
             limits,
             without,
             timeout,
             bootstrap,
+            same,
             argv: arguments.command()?,
         })
     }
@@ -270,7 +275,7 @@ const USAGES: [(&str, &str); 19] = [
     (
         "run",
         "run [--limit NAME=NUMBER]… [--without CONTROL]… [--timeout MILLISECONDS] \
-         [--poised DIRECTORY [--expect KEY=VALUE]…] -- COMMAND…",
+         [--same PLACEMENT] [--poised DIRECTORY [--stdin] [--expect KEY=VALUE]…] -- COMMAND…",
     ),
     ("sealed", "sealed ROOT"),
     ("seat", "seat [--terminal COLUMNSxROWS] [--leave] run …"),

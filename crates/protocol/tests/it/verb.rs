@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use lazaret_protocol::testing::probe_request;
-use lazaret_protocol::verb::BootstrapCommand;
+use lazaret_protocol::verb::{BootstrapCommand, CommandStdin};
 use lazaret_protocol::{
-    Control, IdMapping, PortRoute, Resource, RunCommand, SeatCommand, TerminalSize, Ulimit,
-    UpdateMode, Verb, WhenAbandoned,
+    Control, IdMapping, Placement, PortRoute, Resource, RunCommand, SeatCommand, TerminalSize,
+    Ulimit, UpdateMode, Verb, WhenAbandoned,
 };
 
 fn verbs() -> Vec<Verb> {
@@ -20,6 +20,7 @@ fn verbs() -> Vec<Verb> {
         without: vec![Control::Pids, Control::Memory],
         timeout,
         bootstrap,
+        same: timeout.map(|_| Placement::new([1, 2, 3, 4, 5, 6, 7, 8])),
         argv: vec![text("sh"), text("--"), text("")],
     };
     let run = |bootstrap, timeout| Verb::Run(command(bootstrap, timeout));
@@ -37,6 +38,10 @@ fn verbs() -> Vec<Verb> {
     let bootstrap = |request| {
         Some(BootstrapCommand {
             directory: root(),
+            stdin: match request {
+                Some(_) => CommandStdin::Kept,
+                None => CommandStdin::Empty,
+            },
             request,
         })
     };
@@ -130,6 +135,8 @@ fn arguments_of_no_verb_are_refused_with_the_right_ones() {
         "run --limit core -- sh",
         "run --without CON-99 -- sh",
         "run --expect uid=1 -- sh",
+        "run --stdin -- sh",
+        "run --same mnt=1 -- sh",
         "seat",
         "seat sh",
         "seat run sh",

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::{
     Access, ContainerLease, ContainerSpec, Detected, ExecSpec, HardenedSpec, ImageRef, Limits,
     Network, Privilege, ProbeFailure, Process, Proven, Role, Stdin, VolumeLease, VolumeMount,
@@ -152,11 +153,13 @@ impl Running<'_> {
         let report = self.exec(self.spec.probe_argv());
         assert_eq!(report.code, 0, "{name}: {report:?}");
         let command = ["/bin/true".to_owned()];
-        let bootstrap =
-            self.exec(
-                self.spec
-                    .bootstrap_argv("/", std::iter::empty(), &command, None),
-            );
+        let bootstrap = self.exec(self.spec.bootstrap_argv(
+            "/",
+            std::iter::empty(),
+            &command,
+            None,
+            CommandStdin::Empty,
+        ));
         assert_eq!(bootstrap.code, 125, "{name}: {bootstrap:?}");
         assert!(
             bootstrap.stderr.contains("never told to start"),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lazaret_egress::Patterns;
+use lazaret_protocol::Placement;
 use lazaret_runtime::{
     Engine, EngineError, EnvName, ExecSpec, HardenedSpec, Process, Spawner, Stdin, Terminal,
     WhenAbandoned,
@@ -20,6 +21,8 @@ pub struct LiveContainer {
     pub spawner: Arc<Spawner>,
     /// What it may do.
     pub agent: HardenedSpec,
+    /// Where its controls were proven: a process that comes later starts there only (CON-27).
+    pub placement: Placement,
     /// Variables of the command.
     pub env: BTreeMap<EnvName, String>,
     /// Where the command starts.
@@ -45,7 +48,7 @@ impl LiveContainer {
     pub(super) fn spawn(&self, beside: Beside) -> Result<Process, EngineError> {
         let mut env = self.env.clone();
         env.extend(beside.env);
-        let argv = self.agent.run_argv(&beside.argv);
+        let argv = self.agent.exec_argv(self.placement, &beside.argv, None);
         self.spawner.spawn(&ExecSpec {
             argv,
             env,

@@ -8,7 +8,8 @@
 
 use std::io::Write as _;
 
-use lazaret_protocol::{Verb, bootstrap};
+use lazaret_protocol::verb::CommandStdin;
+use lazaret_protocol::{Placement, Verb, bootstrap};
 use lazaret_runtime::{
     ContainerName, EngineError, ExecSpec, HardenedSpec, Process, Spawner, Stdin, Terminal,
     TerminalSize, WhenAbandoned,
@@ -27,16 +28,18 @@ use crate::spec::{CommandSpec, RunSpec, TerminalMode};
 pub(crate) struct VerifiedContainer {
     process: Process,
     terminal: TerminalMode,
+    placement: Placement,
 }
 
-/// A porter that has done what comes first, or nothing yet.
+/// A container that has proven where it is, and in which what comes first is done.
 #[derive(Debug)]
 #[must_use = "dropping it ends the process"]
-pub(crate) enum PendingCommand {
-    /// It becomes the command when it is told.
-    Pending(Process),
-    /// A terminal is not given away before the command has it.
-    StartByExec,
+pub(crate) struct PendingCommand {
+    /// Where the proof was made: later processes start there only.
+    pub(crate) placement: Placement,
+    /// The porter that becomes the command when it is told. `None` where another process becomes
+    /// it, with a terminal.
+    process: Option<Process>,
 }
 
 impl VerifiedContainer {
@@ -57,17 +60,20 @@ impl VerifiedContainer {
             terminal,
             limits,
         } = &spec.command;
-        let argv = agent.bootstrap_argv(&spec.scope.workdir(), env.keys(), argv, limits.timeout);
+        let directory = spec.scope.workdir();
+        let stdin = CommandStdin::Empty;
+        let argv = agent.bootstrap_argv(&directory, env.keys(), argv, limits.timeout, stdin);
         let exec = ExecSpec {
             env: env.clone(),
             ..ExecSpec::new(argv, Stdin::Piped)
         };
         let mut process = cx.spawn_first(spawner, &exec)?;
         let report = report_of(&mut process)?;
-        accept_report(&report, agent, cx.events)?;
+        let placement = accept_report(&report, agent, cx.events)?;
         Ok(Self {
             process,
             terminal: *terminal,
+            placement,
         })
     }
 }
@@ -84,18 +90,18 @@ impl PendingCommand {
         spec: &RunSpec<'_>,
         size: Option<TerminalSize>,
     ) -> Result<Process, EngineError> {
-        match self {
-            Self::Pending(mut process) => {
+        match self.process {
+            Some(mut process) => {
                 // A porter that refused has ended, and says why itself.
                 tell(&mut process, bootstrap::GO);
                 Ok(process)
             }
-            Self::StartByExec => {
+            None => {
                 let terminal = size.map_or(Terminal::None, Terminal::Allocated);
                 let CommandSpec {
                     argv, env, limits, ..
                 } = &spec.command;
-                let argv = agent.timed_argv(argv, limits.timeout);
+                let argv = agent.exec_argv(self.placement, argv, limits.timeout);
                 let exec = ExecSpec {
                     env: env.clone(),
                     workdir: Some(spec.scope.workdir()),
@@ -146,13 +152,17 @@ impl VerifiedContainer {
                 talk(said, answers)
             })?,
         };
-        let pending = match self.terminal {
-            TerminalMode::None => PendingCommand::Pending(process),
+        let process = match self.terminal {
+            TerminalMode::None => Some(process),
             TerminalMode::Interactive => {
                 tell(&mut process, bootstrap::CANCEL);
                 process.control.wait().map_err(PorterError::from)?;
-                PendingCommand::StartByExec
+                None
             }
+        };
+        let pending = PendingCommand {
+            placement: self.placement,
+            process,
         };
         Ok((talked, pending))
     }

@@ -106,6 +106,7 @@ impl Running {
             engine: Arc::clone(&cx.engine),
             spawner: Arc::clone(&container.spawner),
             agent: container.agent.clone(),
+            placement: container.pending.placement,
             env: spec.command.env.clone(),
             workdir: spec.scope.workdir(),
             patterns: patterns.clone(),

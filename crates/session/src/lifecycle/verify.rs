@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use lazaret_protocol::{ProbeReport, REPORT_LIMIT};
+use lazaret_protocol::{Placement, ProbeReport, REPORT_LIMIT};
 use lazaret_runtime::{Engine, EngineError, ExecSpec, HardenedSpec, ProbeFailure, Process, Stdin};
 
 use crate::event::{Event, EventSink};
@@ -37,7 +37,7 @@ pub(crate) fn verify_controls(
     if report.is_empty() {
         return Err(porter_error("probe", code, &stderr_tail).into());
     }
-    accept_report(&report, spec, events)?;
+    let _unused = accept_report(&report, spec, events)?;
     // A whole report ends with 0, whatever it says.
     if code != 0 {
         return Err(porter_error("probe", code, &stderr_tail).into());
@@ -45,7 +45,7 @@ pub(crate) fn verify_controls(
     Ok(())
 }
 
-/// Refuses a report unless it shows every control to be in force.
+/// Refuses a report unless it shows every control to be in force. Returns where it was made.
 ///
 /// # Errors
 /// Names the first control that is not.
@@ -53,12 +53,12 @@ pub(crate) fn accept_report(
     report: &[u8],
     spec: &HardenedSpec,
     events: &dyn EventSink,
-) -> Result<(), VerifyError> {
+) -> Result<Placement, VerifyError> {
     let proven = spec.judge(report)?;
     for proven in proven.controls() {
         events.event(Event::ControlProven(proven));
     }
-    Ok(())
+    Ok(proven.placement())
 }
 
 /// Reads the report of a process that goes on after it, as far as it comes: until it is told
