@@ -109,7 +109,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// When it is longer than any frame.
-    pub fn next(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
+    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
         let rest = self.bytes.get(self.taken..).unwrap_or_default();
         let Some((&[kind, a, b, c, d], rest)) = rest.split_first_chunk::<HEAD>() else {
             return Ok(None);
@@ -224,7 +224,7 @@ mod tests {
         // Byte by byte: a frame is one however it arrives.
         for byte in bytes {
             reader.push(&[*byte]);
-            while let Some(frame) = reader.next()? {
+            while let Some(frame) = reader.next_frame()? {
                 seen.push(format!("{:?}", ToSeat::parse(frame)?));
             }
         }
@@ -259,7 +259,7 @@ mod tests {
             let mut bytes = Vec::new();
             frame.write_to(&mut bytes);
             reader.push(&bytes);
-            let read = reader.next().expect("a frame").expect("all of it");
+            let read = reader.next_frame().expect("a frame").expect("all of it");
             assert_eq!(FromSeat::parse(read), Ok(frame));
         }
     }
@@ -304,6 +304,6 @@ mod tests {
         let mut reader = FrameReader::default();
         reader.push(&[1, 0, 1, 0, 1]);
         let length = 0x1_0001;
-        assert_eq!(reader.next(), Err(FrameError::TooLong { length }));
+        assert_eq!(reader.next_frame(), Err(FrameError::TooLong { length }));
     }
 }

@@ -177,7 +177,7 @@ impl Carrier {
     /// Does what the host has said.
     fn obey(&mut self) -> io::Result<()> {
         let nonsense = |error| io::Error::new(io::ErrorKind::InvalidData, error);
-        while let Some(frame) = self.host.frames.next().map_err(nonsense)? {
+        while let Some(frame) = self.host.frames.next_frame().map_err(nonsense)? {
             match ToSeat::parse(frame).map_err(nonsense)? {
                 ToSeat::Data(bytes) => {
                     self.inbox.owed += bytes.len();

@@ -61,7 +61,7 @@ impl Carrier {
         let mut frames = FrameReader::default();
         let mut chunk = vec![0; CHUNK];
         loop {
-            while let Some(frame) = frames.next().map_err(nonsense)? {
+            while let Some(frame) = frames.next_frame().map_err(nonsense)? {
                 match FromSeat::parse(frame).map_err(nonsense)? {
                     // A reader that went away needs nothing.
                     FromSeat::Stdout(bytes) => {
