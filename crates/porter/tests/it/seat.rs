@@ -71,7 +71,7 @@ impl Seat {
         let mut chunk = [0; 4096];
         let length = self.from.read(&mut chunk).expect("it arrives");
         self.frames.push(chunk.get(..length).expect("short"));
-        while let Some(frame) = self.frames.next().expect("a frame") {
+        while let Some(frame) = self.frames.next_frame().expect("a frame") {
             assert_eq!(self.exit, None, "the exit is last");
             match FromSeat::parse(frame).expect("a frame") {
                 FromSeat::Stdout(bytes) => self.stdout.extend_from_slice(bytes),
