@@ -1,7 +1,8 @@
 //! `Landing`: puts examined commits into the user's repository, as refs of ours.
 //!
-//! Git works in a [`LinkedRepository`]. Objects come by `git fetch`, which checks each once more
-//! (`fetch.fsckObjects`) and that nothing is missing; refs are moved by one transaction each.
+//! Git works in a [`LinkedRepository`]. If all that came in is landed, its packs are taken as they
+//! were [checked](crate::adopt); otherwise objects come by `git fetch`, which checks each once more
+//! (`fetch.fsckObjects`) and that nothing is missing. Refs are moved by one transaction each.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -10,6 +11,7 @@ use std::io;
 
 use lazaret_transfer::{ObjectId, RefStorage, Repository};
 
+use crate::adopt::adopt;
 use crate::git::{GitError, IsCancelled};
 use crate::land_name::LandName;
 use crate::linked::LinkedRepository;
@@ -158,6 +160,9 @@ impl<'a> Landing<'a> {
     }
 
     fn fetch(&self, ids: &[ObjectId]) -> Result<(), LandError> {
+        if adopt(self.quarantine, self.linked, ids, self.is_cancelled) {
+            return Ok(());
+        }
         let call = self.linked.call(FETCH);
         let call = call
             .env("GIT_ALLOW_PROTOCOL", "file")

@@ -20,6 +20,7 @@
 //!
 //! No engine, no session, no terminal.
 
+mod adopt;
 pub mod commit;
 pub mod contents;
 pub mod examine;
@@ -29,8 +30,10 @@ pub mod land;
 pub mod land_name;
 pub mod limits;
 pub mod linked;
+mod object_header;
 pub mod objects;
 pub mod outgoing;
+mod preloaded;
 pub mod programs;
 pub mod quarantine;
 pub mod refusal;

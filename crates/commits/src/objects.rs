@@ -1,66 +1,32 @@
-//! `ObjectReader`: objects of a repository, one after the other, through `git cat-file --batch`.
+//! `ObjectReader`: objects of a repository, through `git cat-file --batch`. What was
+//! [read ahead](crate::preloaded) is in memory, and what is needed next can be asked for
+//! before the answers are read.
 
+use std::collections::{HashMap, VecDeque};
 use std::io::Write as _;
 use std::io::{self, BufRead as _, BufReader, BufWriter, PipeReader, PipeWriter, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use lazaret_transfer::ObjectId;
 use lazaret_tree::Digest;
 
 use crate::git::{Dialogue, Git, GitError};
 use crate::limits::ProcessLimits;
+use crate::object_header::header;
+use crate::preloaded::Preloaded;
+
+pub use crate::object_header::{Header, ObjectError, ObjectKind};
 
 /// The longest line that tells of an object.
 const MAX_LINE: u64 = 256;
-
-/// What an object is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ObjectKind {
-    /// A commit.
-    Commit,
-    /// A tree.
-    Tree,
-    /// The contents of a file.
-    Blob,
-    /// An annotated tag.
-    Tag,
-}
-
-/// What is there under an id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
-    /// What it is.
-    pub kind: ObjectKind,
-    /// Bytes.
-    pub size: u64,
-}
-
-/// Why an object can't be had.
-#[derive(Debug, thiserror::Error)]
-pub enum ObjectError {
-    /// There is none with this id.
-    #[error("object {0} is missing")]
-    Missing(ObjectId),
-    /// It is of another kind.
-    #[error("object {0} is no {1}")]
-    Kind(ObjectId, &'static str),
-    /// It is larger than what is read of its kind.
-    #[error("object {id} has {size} bytes; at most {most} are read")]
-    TooLarge {
-        /// Which.
-        id: ObjectId,
-        /// Its size.
-        size: u64,
-        /// The most that is read.
-        most: u64,
-    },
-    /// It is damaged, or git could not go on.
-    #[error("object {0} can't be read")]
-    Unreadable(ObjectId),
-    /// Git could not be run.
-    #[error(transparent)]
-    Git(#[from] GitError),
-}
+/// How many objects are asked for before the answers are read: their names fit into a pipe, so
+/// that git and this process never wait for each other.
+const MAX_EXPECTED: usize = 512;
+/// The largest contents that are kept after they were hashed, in bytes.
+const MAX_RECENT_BYTES: usize = 128 << 10;
+/// The most bytes of contents that are kept.
+const MAX_ALL_RECENT_BYTES: usize = 8 << 20;
 
 /// A process that answers one id after the other. Dropping it ends the process.
 #[derive(Debug)]
@@ -68,6 +34,30 @@ pub struct ObjectReader {
     process: duct::Handle,
     ask: BufWriter<PipeWriter>,
     answer: BufReader<PipeReader>,
+    preloaded: Arc<Preloaded>,
+    /// What was asked for, and not read yet.
+    expected: VecDeque<ObjectId>,
+    recent: Recent,
+}
+
+/// Contents of files that were hashed: the rules look into them next.
+#[derive(Debug, Default)]
+struct Recent {
+    contents: HashMap<ObjectId, Vec<u8>>,
+    bytes: usize,
+}
+
+impl Recent {
+    fn keep(&mut self, id: ObjectId, contents: Vec<u8>) {
+        if contents.len() > MAX_RECENT_BYTES {
+            return;
+        }
+        if self.bytes + contents.len() > MAX_ALL_RECENT_BYTES {
+            *self = Self::default();
+        }
+        self.bytes += contents.len();
+        self.contents.insert(id, contents);
+    }
 }
 
 impl ObjectReader {
@@ -75,7 +65,11 @@ impl ObjectReader {
     ///
     /// # Errors
     /// When git can't be run.
-    pub fn start(git: &Git, dir: &Path) -> Result<Self, GitError> {
+    pub(crate) fn start(
+        git: &Git,
+        dir: &Path,
+        preloaded: Arc<Preloaded>,
+    ) -> Result<Self, GitError> {
         let limits = ProcessLimits {
             // It serves for as long as something is examined.
             cpu_seconds: 600,
@@ -92,6 +86,9 @@ impl ObjectReader {
             process: handle,
             ask: BufWriter::new(ask),
             answer: BufReader::with_capacity(64 << 10, answer),
+            preloaded,
+            expected: VecDeque::new(),
+            recent: Recent::default(),
         })
     }
 
@@ -105,17 +102,15 @@ impl ObjectReader {
         kind: ObjectKind,
         most: u64,
     ) -> Result<Vec<u8>, ObjectError> {
+        if let Some((held, bytes)) = self.preloaded.get(id) {
+            let size = bytes.len() as u64;
+            check(id, Header { kind: held, size }, kind, most)?;
+            return Ok(bytes.to_vec());
+        }
         let header = self.ask(id)?;
-        if header.kind != kind || header.size > most {
+        if let Err(error) = check(id, header, kind, most) {
             self.skip(id, header.size)?;
-            return Err(match header.kind == kind {
-                true => ObjectError::TooLarge {
-                    id: *id,
-                    size: header.size,
-                    most,
-                },
-                false => ObjectError::Kind(*id, kind.word()),
-            });
+            return Err(error);
         }
         let mut bytes = vec![0; usize::try_from(header.size).unwrap_or(usize::MAX)];
         let read = self.answer.read_exact(&mut bytes);
@@ -129,6 +124,15 @@ impl ObjectReader {
     /// # Errors
     /// Why they can't be had.
     pub fn head(&mut self, id: &ObjectId, most: u64) -> Result<Vec<u8>, ObjectError> {
+        let recent = self.recent.contents.get(id).map(|bytes| &**bytes);
+        let known = recent.or_else(|| self.preloaded.get(id).map(|(_, bytes)| bytes));
+        if let Some(bytes) = known {
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            return Ok(bytes
+                .get(..most.min(bytes.len()))
+                .unwrap_or_default()
+                .to_vec());
+        }
         let Header { size, .. } = self.ask(id)?;
         let mut bytes = Vec::new();
         let head = size.min(most);
@@ -143,10 +147,27 @@ impl ObjectReader {
     /// # Errors
     /// Why it can't be had.
     pub fn digest(&mut self, id: &ObjectId) -> Result<(Digest, u64), ObjectError> {
+        if let Some((kind, bytes)) = self.preloaded.get(id) {
+            return match kind {
+                ObjectKind::Blob => Ok((Digest::of(bytes), bytes.len() as u64)),
+                _ => Err(ObjectError::Kind(*id, ObjectKind::Blob.word())),
+            };
+        }
         let Header { kind, size } = self.ask(id)?;
         if kind != ObjectKind::Blob {
             self.skip(id, size)?;
             return Err(ObjectError::Kind(*id, ObjectKind::Blob.word()));
+        }
+        if usize::try_from(size).is_ok_and(|size| size <= MAX_RECENT_BYTES) {
+            let mut bytes = Vec::new();
+            let read = self.answer.by_ref().take(size).read_to_end(&mut bytes);
+            let whole = read.is_ok_and(|read| read as u64 == size) && self.line_feed().is_ok();
+            if !whole {
+                return Err(ObjectError::Unreadable(*id));
+            }
+            let digest = Digest::of(&bytes);
+            self.recent.keep(*id, bytes);
+            return Ok((digest, size));
         }
         let mut hasher = blake3::Hasher::new();
         let copied = io::copy(&mut self.answer.by_ref().take(size), &mut hasher);
@@ -157,11 +178,45 @@ impl ObjectReader {
         }
     }
 
+    /// Asks for objects that are needed next, in this order, as far as they are not in memory.
+    /// Another order is slower, and as good.
+    pub fn expect(&mut self, ids: impl IntoIterator<Item = ObjectId>) {
+        for id in ids {
+            let is_known = self.preloaded.get(&id).is_some() || self.expected.contains(&id);
+            if is_known || self.expected.len() >= MAX_EXPECTED {
+                continue;
+            }
+            if writeln!(self.ask, "{id}").is_err() {
+                return;
+            }
+            self.expected.push_back(id);
+        }
+        // One that ended is known by the next answer.
+        drop(self.ask.flush());
+    }
+
     /// Asks what is there, and leaves its contents to be read.
     fn ask(&mut self, id: &ObjectId) -> Result<Header, ObjectError> {
         let unreadable = |_| ObjectError::Unreadable(*id);
+        while let Some(next) = self.expected.pop_front() {
+            if next == *id {
+                return self.answer(id);
+            }
+            // It is asked for again where it is needed.
+            match self.answer(&next) {
+                Ok(Header { size, .. }) => self.skip(&next, size)?,
+                Err(ObjectError::Missing(_)) => {}
+                Err(_) => return Err(ObjectError::Unreadable(*id)),
+            }
+        }
         writeln!(self.ask, "{id}").map_err(unreadable)?;
         self.ask.flush().map_err(unreadable)?;
+        self.answer(id)
+    }
+
+    /// Reads what is there under the id that was asked for.
+    fn answer(&mut self, id: &ObjectId) -> Result<Header, ObjectError> {
+        let unreadable = |_| ObjectError::Unreadable(*id);
         let mut line = Vec::new();
         let mut answer = self.answer.by_ref().take(MAX_LINE);
         answer.read_until(b'\n', &mut line).map_err(unreadable)?;
@@ -191,35 +246,15 @@ impl Drop for ObjectReader {
     }
 }
 
-/// Reads `<id> <kind> <size>` or `<id> missing`.
-fn header(line: &[u8], id: &ObjectId) -> Result<Header, ObjectError> {
-    let text = std::str::from_utf8(line).unwrap_or_default();
-    let mut words = text.trim_end_matches('\n').split(' ');
-    let (name, kind, size) = (words.next(), words.next(), words.next());
-    if name != Some(&id.to_string()) {
-        return Err(ObjectError::Unreadable(*id));
-    }
-    let kind = match kind {
-        Some("commit") => ObjectKind::Commit,
-        Some("tree") => ObjectKind::Tree,
-        Some("blob") => ObjectKind::Blob,
-        Some("tag") => ObjectKind::Tag,
-        Some("missing") => return Err(ObjectError::Missing(*id)),
-        _ => return Err(ObjectError::Unreadable(*id)),
-    };
-    let size = size.and_then(|size| size.parse().ok());
-    let size = size.ok_or(ObjectError::Unreadable(*id))?;
-    Ok(Header { kind, size })
-}
-
-impl ObjectKind {
-    /// Returns git's word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Commit => "commit",
-            Self::Tree => "tree",
-            Self::Blob => "blob",
-            Self::Tag => "tag",
-        }
+/// Checks what is there against what is wanted.
+fn check(id: &ObjectId, found: Header, kind: ObjectKind, most: u64) -> Result<(), ObjectError> {
+    match found.kind == kind {
+        true if found.size <= most => Ok(()),
+        true => Err(ObjectError::TooLarge {
+            id: *id,
+            size: found.size,
+            most,
+        }),
+        false => Err(ObjectError::Kind(*id, kind.word())),
     }
 }

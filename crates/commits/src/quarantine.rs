@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use lazaret_transfer::{ObjectId, RefStorage, Repository};
 use lazaret_tree::{AtPath as _, PathError};
@@ -14,6 +15,7 @@ use lazaret_tree::{AtPath as _, PathError};
 use crate::git::{Git, GitError, IsCancelled};
 use crate::limits::{MAX_OBJECTS, MAX_PACK_BYTES, ProcessLimits};
 use crate::objects::ObjectReader;
+use crate::preloaded::Preloaded;
 
 /// The head of a pack: `PACK`, a version, and the number of objects (gitformat-pack).
 const HEAD_BYTES: usize = 12;
@@ -50,6 +52,13 @@ pub struct Quarantine {
     borrowed: PathBuf,
     is_sha256: bool,
     new: HashSet<ObjectId>,
+    /// The new objects, in the order of their packs.
+    in_order: Vec<ObjectId>,
+    /// The small ones of them, once one was needed.
+    preloaded: OnceLock<Arc<Preloaded>>,
+    /// The packs, without the ending of their names, if all of them passed every check.
+    sound: Vec<PathBuf>,
+    is_sound: bool,
 }
 
 impl Quarantine {
@@ -73,6 +82,10 @@ impl Quarantine {
             borrowed,
             is_sha256: repository.is_sha256(),
             new: HashSet::new(),
+            in_order: Vec::new(),
+            preloaded: OnceLock::new(),
+            sound: Vec::new(),
+            is_sound: true,
         };
         let alternates = [quarantine.borrowed.as_os_str().as_encoded_bytes(), b"\n"].concat();
         quarantine.write("objects/info/alternates", &alternates)?;
@@ -107,33 +120,33 @@ impl Quarantine {
             .at(&path)?;
         let taken = self.index(pack, &mut file, is_cancelled);
         fs::remove_file(&path).at(&path)?;
-        let Some(index) = taken? else {
+        let Some(Indexed { pack, strictness }) = taken? else {
             return Ok(());
         };
-        let all = self.list(&index, is_cancelled)?;
+        let all = self.list(&pack.with_extension("idx"), is_cancelled)?;
         let known = self.known(&all, is_cancelled)?;
-        self.new
-            .extend(all.into_iter().filter(|id| !known.contains(id)));
+        let new = all.into_iter().filter(|id| !known.contains(id));
+        self.in_order.extend(new);
+        self.new.extend(&self.in_order);
+        self.preloaded = OnceLock::new();
+        self.is_sound &= strictness == Strictness::Fsck;
+        self.sound.push(pack);
         Ok(())
     }
 
-    /// Indexes a pack, and returns the path of its index; `None` for a pack of nothing.
+    /// Indexes a pack; `None` for a pack of nothing.
     fn index(
         &self,
         pack: &mut dyn Read,
         file: &mut File,
         is_cancelled: IsCancelled<'_>,
-    ) -> Result<Option<PathBuf>, QuarantineError> {
-        let copied = io::copy(&mut pack.take(MAX_PACK_BYTES + 1), file);
-        match copied.map_err(QuarantineError::Source)? {
-            copied if copied > MAX_PACK_BYTES => return Err(QuarantineError::TooLarge),
-            _ if is_cancelled() => return Err(GitError::Cancelled.into()),
-            _ => {}
-        }
+    ) -> Result<Option<Indexed>, QuarantineError> {
         let mut head = [0; HEAD_BYTES];
-        rewind(file)?;
-        file.read_exact(&mut head)
-            .map_err(|_| QuarantineError::NoPack)?;
+        pack.read_exact(&mut head)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::UnexpectedEof => QuarantineError::NoPack,
+                _ => QuarantineError::Source(error),
+            })?;
         let [b'P', b'A', b'C', b'K', 0, 0, 0, 2 | 3, count @ ..] = head else {
             return Err(QuarantineError::NoPack);
         };
@@ -143,27 +156,39 @@ impl Quarantine {
             count => return Err(QuarantineError::ManyObjects(count)),
         }
         let size = format!("--max-input-size={MAX_PACK_BYTES}");
-        let mut indexed = None;
-        for strictness in [&["--strict"][..], &[]] {
-            rewind(file)?;
+        let index = |source: &mut dyn Read, strictness: &[&str]| {
             let arguments = [&["index-pack", "--stdin", &size], strictness].concat();
             let call = self.git.call(&self.dir, &arguments);
-            let ended = call
-                .limits(ProcessLimits::HOSTILE)
-                .run(file, is_cancelled)?;
-            let is_done = ended.is_success();
-            indexed = Some(ended);
-            if is_done {
-                break;
-            }
+            (call.limits(ProcessLimits::HOSTILE)).run(source, is_cancelled)
+        };
+        // It is indexed while it arrives, and kept in case that it is indexed once more.
+        let mut tee = Tee::new(pack, file);
+        let mut whole = head.chain(&mut tee);
+        let strict = index(&mut whole, &["--strict"]);
+        // Git may have ended before it read everything.
+        drop(io::copy(&mut whole, &mut io::sink()));
+        let Tee { bytes, failure, .. } = tee;
+        match failure {
+            Some(error) => return Err(QuarantineError::Source(error)),
+            None if bytes > MAX_PACK_BYTES => return Err(QuarantineError::TooLarge),
+            None if is_cancelled() => return Err(GitError::Cancelled.into()),
+            None => {}
         }
-        let said = indexed.map(|ended| ended.text("index the pack"));
-        let said = said.transpose()?.unwrap_or_default();
+        let (mut ended, mut passed) = (strict?, Strictness::Fsck);
+        if !ended.is_success() {
+            rewind(file)?;
+            passed = Strictness::Format;
+            ended = index(&mut head.chain(&mut *file), &[])?;
+        }
+        let said = ended.text("index the pack")?;
         let name = said.rsplit('\t').next().unwrap_or_default();
-        Ok(Some(self.dir.join(format!("objects/pack/pack-{name}.idx"))))
+        Ok(Some(Indexed {
+            pack: self.dir.join(format!("objects/pack/pack-{name}.pack")),
+            strictness: passed,
+        }))
     }
 
-    /// Lists the objects of a pack.
+    /// Lists the objects of a pack, in its order.
     fn list(
         &self,
         index: &Path,
@@ -176,10 +201,14 @@ impl Quarantine {
         let mut file = File::open(index).at(index)?;
         let call = self.git.call(&self.dir, &["show-index", format]);
         let listed = call.run(&mut file, is_cancelled)?.text("list the pack")?;
-        let ids = listed.lines().filter_map(|line| line.split(' ').nth(1));
-        Ok(ids
-            .filter_map(|id| ObjectId::from_hex(id.as_bytes()))
-            .collect())
+        let objects = listed.lines().filter_map(|line| {
+            let mut words = line.split(' ');
+            let offset: u64 = words.next()?.parse().ok()?;
+            Some((offset, ObjectId::from_hex(words.next()?.as_bytes())?))
+        });
+        let mut objects: Vec<(u64, ObjectId)> = objects.collect();
+        objects.sort_unstable();
+        Ok(objects.into_iter().map(|(_, id)| id).collect())
     }
 
     /// Returns which of these the user has.
@@ -189,7 +218,9 @@ impl Quarantine {
         is_cancelled: IsCancelled<'_>,
     ) -> Result<HashSet<ObjectId>, QuarantineError> {
         let asked: String = ids.iter().map(|id| format!("{id}\n")).collect();
-        let call = self.git.call(&self.dir, &["cat-file", "--batch-check"]);
+        let call = self
+            .git
+            .call(&self.dir, &["cat-file", "--batch-check", "--buffer"]);
         let call = call.env("GIT_OBJECT_DIRECTORY", &self.borrowed);
         let listed = call
             .run(&mut asked.as_bytes(), is_cancelled)?
@@ -211,7 +242,19 @@ impl Quarantine {
     /// # Errors
     /// When git can't be run.
     pub fn reader(&self) -> Result<ObjectReader, GitError> {
-        ObjectReader::start(&self.git, &self.dir)
+        let read = || Preloaded::read(&self.git, &self.dir, &self.in_order, &|| false);
+        let preloaded = self.preloaded.get_or_init(|| Arc::new(read()));
+        ObjectReader::start(&self.git, &self.dir, Arc::clone(preloaded))
+    }
+
+    /// Whether every new object is among these.
+    pub(crate) fn is_within(&self, ids: &HashSet<ObjectId>) -> bool {
+        self.new.is_subset(ids)
+    }
+
+    /// Returns the packs that hold everything that came in, if git has objected to nothing of it.
+    pub(crate) fn sound_packs(&self) -> Option<&[PathBuf]> {
+        self.is_sound.then_some(&self.sound)
     }
 
     /// Returns where it lies.
@@ -229,6 +272,66 @@ impl Quarantine {
         let mut file = File::create(&path).at(&path)?;
         file.write_all(contents).at(&path)
     }
+}
+
+/// Passes a pack on, and writes it to a file. It ends above the limit of a pack.
+struct Tee<'a> {
+    source: io::Take<&'a mut dyn Read>,
+    file: &'a mut File,
+    /// How many bytes came.
+    bytes: u64,
+    failure: Option<io::Error>,
+}
+
+impl<'a> Tee<'a> {
+    fn new(source: &'a mut dyn Read, file: &'a mut File) -> Self {
+        Self {
+            source: source.take(MAX_PACK_BYTES + 1),
+            file,
+            bytes: 0,
+            failure: None,
+        }
+    }
+}
+
+impl Read for Tee<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.failure.is_some() {
+            return Ok(0);
+        }
+        let read = self.source.read(buffer).and_then(|count| {
+            let read = buffer.get(..count).unwrap_or_default();
+            self.file.write_all(read).map(|()| count)
+        });
+        match read {
+            Ok(count) => {
+                self.bytes += count as u64;
+                Ok(count)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                let kind = error.kind();
+                self.failure = Some(error);
+                Err(kind.into())
+            }
+        }
+    }
+}
+
+/// A pack that was indexed.
+struct Indexed {
+    /// Its file.
+    pack: PathBuf,
+    strictness: Strictness,
+}
+
+/// What a pack has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Strictness {
+    /// Every object passes `git fsck`, and what it names is there.
+    Fsck,
+    /// It is a pack.
+    Format,
 }
 
 impl Drop for Quarantine {

@@ -115,7 +115,9 @@ impl<'a> Snapshot<'a> {
         tree: Option<ObjectId>,
     ) -> Result<ChangeSet, Refusal> {
         let mut changes = Vec::new();
-        for difference in self.differences(tree, Side::Examined(commit))? {
+        let differences = self.differences(tree, Side::Examined(commit))?;
+        self.expect_files(&differences);
+        for difference in differences {
             let Difference {
                 path,
                 before,
@@ -141,6 +143,18 @@ impl<'a> Snapshot<'a> {
             }
         }
         Ok(ChangeSet::new(changes))
+    }
+
+    /// Asks for the files of differences before the first is read.
+    fn expect_files(&mut self, differences: &[Difference]) {
+        let sides = differences.iter().flat_map(|one| [one.before, one.after]);
+        let files = sides.flatten().filter_map(|(mode, id)| match mode {
+            EntryMode::Plain | EntryMode::Executable => Some(id),
+            EntryMode::Dir | EntryMode::Gitlink | EntryMode::Link => None,
+        });
+        let digests = &self.digests;
+        let unknown = files.filter(|id| !digests.contains_key(id));
+        self.reader.get_mut().expect(unknown);
     }
 
     /// Goes on to the files that [`Self::compare`] compared with.

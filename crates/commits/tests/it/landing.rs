@@ -282,3 +282,36 @@ fn each_commit_and_each_tip_is_judged() {
     assert!(second.findings.iter().all(|f| f.subject.path().is_none()
         || f.subject.path().unwrap().as_str() == "Makefile"));
 }
+
+#[test]
+fn a_pack_is_taken_as_it_is_only_if_all_of_it_is_landed() {
+    for landed in [&["one"][..], &["one", "two"]] {
+        let world = World::new(FORMS[0]);
+        let agent = world.agent();
+        for name in ["one", "two"] {
+            git(&agent, &["checkout", "-q", "-b", name, "main"]);
+            fs::write(agent.join(name), name).unwrap();
+            commit(&agent, name);
+        }
+        let tips = ["one", "two"].map(|name| world.tip(name));
+        let (quarantine, _) = world.examine(&tips);
+        let wanted: Vec<_> = landed
+            .iter()
+            .map(|name| (branch(name), world.tip(name)))
+            .collect();
+        for landed in world.land(&quarantine, &wanted) {
+            landed.unwrap();
+        }
+        let is_whole = landed.len() == 2;
+        let other = format!("{}\n", tips[1]);
+        let check = ["cat-file", "--batch-check=%(objecttype)"];
+        let found = run(&world.user(), &check, other.as_bytes());
+        assert_eq!(found.starts_with(b"commit"), is_whole);
+        let packs = fs::read_dir(quarantine.dir().join("objects/pack")).unwrap();
+        let mut packs = packs.map(|entry| entry.unwrap().file_name());
+        let user = world.user().join(".git/objects/pack");
+        let is_there = packs.any(|name| user.join(name).exists());
+        assert_eq!(is_there, is_whole);
+        git(&world.user(), &["fsck", "--strict"]);
+    }
+}
