@@ -1,6 +1,6 @@
 //! `DetachKeys`: the keys by which a user speaks to lazaret and not to the command.
 //!
-//! The prefix is Ctrl-]:
+//! The prefix is Ctrl-], or another key of a profile's:
 //!
 //! | keys | meaning |
 //! |---|---|
@@ -14,12 +14,72 @@
 //! Nothing in a bracketed paste is a prefix. A paste is bracketed only if the command asked for
 //! it (`?2004h`).
 
+use std::fmt;
+use std::str::FromStr;
+
 use super::terminal_input::{Ctrl, Event, Key, Kind, Piece, TerminalInput};
 
-/// The key of the prefix, held with Ctrl.
-const PREFIX: u32 = b']' as u32;
 /// Keys whose release is still to come, at most.
 const MOST_HELD: usize = 8;
+
+/// The key of the prefix, held with Ctrl. It is shown as `ctrl-]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrefixKey(char);
+
+/// A text that names no key of a prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected `ctrl-` and a letter or one of ] \\ ^ _ @, such as \"ctrl-]\"; not i, m or [, which are Tab, Enter and Esc"
+)]
+pub struct NoPrefixKey;
+
+impl Default for PrefixKey {
+    fn default() -> Self {
+        Self(']')
+    }
+}
+
+impl PrefixKey {
+    /// Returns the key with a character, in lower case.
+    ///
+    /// # Errors
+    /// The key has no control byte with Ctrl, or is Tab, Enter or Esc.
+    pub fn new(key: char) -> Result<Self, NoPrefixKey> {
+        let key = key.to_ascii_lowercase();
+        let has_byte = key.is_ascii_lowercase() || "]\\^_@".contains(key);
+        match has_byte && !"im".contains(key) {
+            true => Ok(Self(key)),
+            false => Err(NoPrefixKey),
+        }
+    }
+
+    /// Returns its character.
+    pub fn key(self) -> char {
+        self.0
+    }
+}
+
+impl fmt::Display for PrefixKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ctrl-{}", self.0)
+    }
+}
+
+impl FromStr for PrefixKey {
+    type Err = NoPrefixKey;
+
+    fn from_str(text: &str) -> Result<Self, NoPrefixKey> {
+        let key = text.strip_prefix("ctrl-");
+        let mut key = key
+            .or_else(|| text.strip_prefix("Ctrl-"))
+            .unwrap_or_default()
+            .chars();
+        match (key.next(), key.next()) {
+            (Some(key), None) => Self::new(key),
+            _ => Err(NoPrefixKey),
+        }
+    }
+}
 
 /// What the keys mean, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +97,7 @@ pub enum KeyAction {
 /// Reads what a terminal in raw mode sends, however reads cut it.
 #[derive(Debug, Default)]
 pub struct DetachKeys {
+    key: PrefixKey,
     input: TerminalInput,
     prefix: Prefix,
     /// Codes of keys that were pressed and not forwarded; nor is their release.
@@ -54,6 +115,14 @@ enum Prefix {
 }
 
 impl DetachKeys {
+    /// Reads keys of which this one is the prefix.
+    pub fn with_prefix(key: PrefixKey) -> Self {
+        Self {
+            key,
+            ..Self::default()
+        }
+    }
+
     /// Reads a chunk. The start of a key is held back until its end or [`Self::flush`], a
     /// prefix until the next key.
     pub fn read(&mut self, chunk: &[u8]) -> Vec<KeyAction> {
@@ -97,7 +166,9 @@ impl DetachKeys {
             Event::Release => forward(bytes, actions),
             // A key that is held down is one key.
             Event::Repeat if is_held => {}
-            Event::Press | Event::Repeat if is_prefix(key) => self.prefix_key(key, bytes, actions),
+            Event::Press | Event::Repeat if self.is_prefix(key) => {
+                self.prefix_key(key, bytes, actions)
+            }
             Event::Press | Event::Repeat => self.plain_key(key, bytes, actions),
         }
     }
@@ -149,14 +220,15 @@ impl DetachKeys {
 
     fn give_up_prefix(&mut self, actions: &mut Vec<KeyAction>) {
         if let Prefix::Once(bytes) = std::mem::take(&mut self.prefix) {
-            self.held.retain(|code| *code != PREFIX);
+            let prefix = u32::from(self.key.0);
+            self.held.retain(|code| *code != prefix);
             forward(bytes, actions);
         }
     }
-}
 
-fn is_prefix(key: Key) -> bool {
-    key.code == PREFIX && key.ctrl == Ctrl::Held
+    fn is_prefix(&self, key: Key) -> bool {
+        key.code == u32::from(self.key.0) && key.ctrl == Ctrl::Held
+    }
 }
 
 fn command(code: u32) -> Option<KeyAction> {

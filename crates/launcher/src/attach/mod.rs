@@ -18,6 +18,7 @@ use lazaret_session::store::SessionDir;
 use rustix::termios::tcgetattr;
 
 use crate::app::App;
+use crate::attach::keys::PrefixKey;
 use crate::attach::terminal::{Driven, Terminal, TypingEnd};
 use crate::environment::StreamKind;
 use crate::failure::{Failure, FailureKind, OrFail as _};
@@ -111,6 +112,12 @@ pub(crate) fn attach(
     }))
 }
 
+/// Returns the prefix of the session's profile.
+fn prefix(accepted: &Accepted) -> PrefixKey {
+    let key = accepted.prefix.and_then(|key| PrefixKey::new(key).ok());
+    key.unwrap_or_default()
+}
+
 struct Attached<'a> {
     connection: &'a Connection,
     accepted: &'a Accepted,
@@ -127,6 +134,7 @@ impl Attached<'_> {
         let driven = Driven {
             connection: self.connection,
             drives: self.accepted.driver.into(),
+            prefix: prefix(self.accepted),
             over: AtomicBool::new(false),
         };
         let end = thread::scope(|scope| {

@@ -9,7 +9,7 @@ use lazaret_session::keeper::message::Size;
 use lazaret_session::output::terminal::{CommandInput as _, Typed, UserTerminal};
 use rustix::termios::OptionalActions;
 
-use super::keys::{DetachKeys, KeyAction};
+use super::keys::{DetachKeys, KeyAction, PrefixKey};
 use crate::ui::terminal::RawMode;
 use crate::ui::{Output, Ui};
 
@@ -46,6 +46,8 @@ pub(super) struct Driven<'a> {
     pub(super) connection: &'a Connection,
     /// Whether this client drives.
     pub(super) drives: AtomicBool,
+    /// The key before each command to lazaret.
+    pub(super) prefix: PrefixKey,
     /// Set when the command has ended.
     pub(super) over: AtomicBool,
 }
@@ -54,7 +56,7 @@ impl Driven<'_> {
     /// Reads keys until the user leaves, or the connection is gone.
     pub(super) fn type_in(&self) -> TypingEnd {
         let mut terminal = UserTerminal::new();
-        let mut keys = DetachKeys::default();
+        let mut keys = DetachKeys::with_prefix(self.prefix);
         while !self.over.load(Ordering::SeqCst) {
             let heard = match terminal.next() {
                 Typed::Keys(bytes) => keys.read(&bytes),

@@ -10,8 +10,8 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::Asked;
 use crate::keeper::{Begun, Kept, Order, begin, keep};
-use crate::profile;
 use crate::profile::units::Span;
+use crate::profile::{self, SessionRules};
 use crate::resolve::run_spec::{Connected, RunRequest};
 use crate::resolve::scope::WorkspaceScope;
 use crate::session_access::kept_live::{not_live, unanswered};
@@ -104,10 +104,30 @@ fn prompt_on_stdin(app: &App) -> Result<String, Failure> {
 #[derive(Debug)]
 pub(super) struct KeptRun {
     pub(super) run: Args,
-    /// What follows the command.
-    pub(super) after: AfterCommand,
+    /// Whether the container stays when the command has ended.
+    pub(super) stay: Stay,
     /// How long the command may take, if nothing is typed.
     pub(super) limit: TimeLimit,
+}
+
+/// Whether the container stays when its command has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stay {
+    /// It does.
+    Asked,
+    /// As the profile says.
+    Profile,
+    /// It does not.
+    Never,
+}
+
+impl Stay {
+    fn after(self, rules: SessionRules) -> AfterCommand {
+        match (self, rules.stay) {
+            (Self::Asked, _) | (Self::Profile, true) => AfterCommand::Stay,
+            (Self::Never, _) | (Self::Profile, false) => AfterCommand::End,
+        }
+    }
 }
 
 /// How long a command may take.
@@ -124,7 +144,7 @@ pub(super) enum TimeLimit {
 /// # Errors
 /// Whatever keeps the command from starting.
 pub(super) fn be_keeper(kept: KeptRun, app: &App) -> Result<ExitCode, Failure> {
-    let KeptRun { run, after, limit } = kept;
+    let KeptRun { run, stay, limit } = kept;
     let profile = profile::load(&run.profile, &app.env)?;
     let (scope, selector) = args::scope(&run, profile, app)?;
     let typed = run.timeout.map(|Span(timeout)| timeout);
@@ -139,8 +159,12 @@ pub(super) fn be_keeper(kept: KeptRun, app: &App) -> Result<ExitCode, Failure> {
     };
     let kept = Kept {
         terminal,
-        after,
-        limits: Limits::default(),
+        after: stay.after(scope.profile.session),
+        limits: Limits {
+            idle: Some(scope.profile.limits.idle),
+            life: Some(scope.profile.limits.life),
+        },
+        prefix: scope.profile.attach.prefix,
     };
     keep(kept, app, |keeper, order| {
         let WorkspaceScope {

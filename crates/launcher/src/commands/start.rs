@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::kept_run::{Follows, KeptRun, TimeLimit, be_keeper, follow, front};
+use super::kept_run::{Follows, KeptRun, Stay, TimeLimit, be_keeper, follow, front};
 use super::run as foreground;
 use super::run::args::Args as RunArgs;
 use crate::app::App;
@@ -13,7 +13,6 @@ use crate::keeper::{Begun, is_keeper};
 use crate::profile;
 use crate::ui::OutputFormat;
 use lazaret_runtime::SessionId;
-use lazaret_session::keeper::AfterCommand;
 use lazaret_session::store::Store;
 
 /// Start a session that goes on by itself
@@ -27,7 +26,7 @@ use lazaret_session::store::Store;
 pub struct Args {
     #[command(flatten)]
     pub run: RunArgs,
-    /// Keep the container when the command has ended, until `stop`
+    /// Keep the container when the command has ended, until `stop` [default: the profile's]
     #[arg(long)]
     pub stay: bool,
     /// Attach this terminal at once
@@ -44,9 +43,9 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     if is_keeper(app) {
         let kept = KeptRun {
             run,
-            after: match stay {
-                true => AfterCommand::Stay,
-                false => AfterCommand::End,
+            stay: match stay {
+                true => Stay::Asked,
+                false => Stay::Profile,
             },
             limit: TimeLimit::None,
         };

@@ -17,6 +17,7 @@ use lazaret_session::store::SessionDir;
 
 use super::{Order, Reachable, VARIABLE};
 use crate::app::App;
+use crate::attach::keys::PrefixKey;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::gate::{Asked, RunEnd};
@@ -38,6 +39,8 @@ pub(crate) struct Kept {
     pub(crate) after: AfterCommand,
     /// How long it may last.
     pub(crate) limits: Limits,
+    /// The key before each command of an attached terminal to lazaret.
+    pub(crate) prefix: PrefixKey,
 }
 
 /// Keeps the session that `run` makes, until it is at rest.
@@ -70,6 +73,7 @@ pub(crate) fn keep(
             false => FirstClient::None,
         },
         limits: kept.limits,
+        prefix: kept.prefix.key(),
     };
     let on_reachable = move |dir: &SessionDir, messages: Messages| {
         // From here on the session outlives the one who began it.

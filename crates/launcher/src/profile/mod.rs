@@ -11,6 +11,7 @@ mod raw;
 mod resolve;
 mod schema;
 mod secrets;
+mod session;
 mod show;
 mod source;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use lookup::{Listed, list, load};
 pub use network::{NetworkMode, NetworkRules, Publish};
 pub use schema::schema;
 pub use secrets::{BrokerRule, SecretRule, SecretSource};
+pub use session::{AttachRules, SessionRules};
 pub use source::ProfileError;
 pub use tighten::{Tightened, WORKSPACE_FILE};
 
@@ -59,6 +61,10 @@ pub struct Profile {
     pub workspace: WorkspaceRules,
     /// Resources.
     pub limits: LimitRules,
+    /// How a session goes on by itself.
+    pub session: SessionRules,
+    /// How a terminal that is attached speaks to lazaret.
+    pub attach: AttachRules,
     /// What the command may reach.
     pub network: NetworkRules,
     /// Keys that the command never has.
@@ -130,6 +136,10 @@ pub struct LimitRules {
     pub tmp: u64,
     /// Time for the command.
     pub timeout: Duration,
+    /// How long a kept session may do nothing.
+    pub idle: Duration,
+    /// How long a kept session may last.
+    pub life: Duration,
 }
 
 /// `[gate]`: what may come back.

@@ -28,6 +28,10 @@ pub(super) struct RawProfile {
     #[serde(default)]
     pub(super) limits: RawLimits,
     #[serde(default)]
+    pub(super) session: RawSession,
+    #[serde(default)]
+    pub(super) attach: RawAttach,
+    #[serde(default)]
     pub(super) network: RawNetwork,
     #[serde(default)]
     pub(super) secrets: BTreeMap<Spanned<String>, RawSecret>,
@@ -83,6 +87,22 @@ pub(super) struct RawLimits {
     pub(super) pids: Option<Spanned<Count>>,
     pub(super) tmp: Option<Spanned<ByteSize>>,
     pub(super) timeout: Option<Spanned<Span>>,
+    pub(super) idle: Option<Spanned<Span>>,
+    pub(super) life: Option<Spanned<Span>>,
+}
+
+/// `[session]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSession {
+    pub(super) stay: Option<Spanned<bool>>,
+}
+
+/// `[attach]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawAttach {
+    pub(super) prefix: Option<Spanned<String>>,
 }
 
 /// `[network]`.

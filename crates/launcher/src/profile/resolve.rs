@@ -13,8 +13,9 @@ use super::files::files;
 use super::network::{HasRoutes, network};
 use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawProfile};
 use super::secrets::secrets;
+use super::session::{attach, session};
 use super::source::{ProfileError, Source};
-use super::units::ByteSize;
+use super::units::{ByteSize, Span};
 use super::{
     ApplyMode, GateRules, GitChoice, Isolation, LimitRules, NetworkMode, Origin, PrRules, Profile,
     WorkspaceRules, pass,
@@ -38,6 +39,8 @@ impl LimitRules {
         pids: 4096,
         tmp: 512 << 20,
         timeout: Duration::from_secs(5 * 60),
+        idle: Duration::from_secs(12 * 3600),
+        life: Duration::from_secs(14 * 24 * 3600),
     };
 }
 
@@ -143,6 +146,8 @@ pub(super) fn profile(
             project: project(source, raw.workspace.project.as_ref())?,
         },
         limits: limits(source, &raw.limits, &LimitRules::DEFAULT)?,
+        session: session(&raw.session),
+        attach: attach(source, &raw.attach)?,
         network,
         secrets,
         files,
@@ -383,15 +388,17 @@ pub(super) fn limits(
     let size = |value: &Option<toml::Spanned<ByteSize>>, default: u64| {
         value.as_ref().map_or(default, |value| value.get_ref().0)
     };
+    let span = |value: &Option<toml::Spanned<Span>>, default: Duration| {
+        value.as_ref().map_or(default, |value| value.get_ref().0)
+    };
     let limits = LimitRules {
         memory: size(&raw.memory, base.memory),
         cpus: raw.cpus.as_ref().map_or(base.cpus, |cpus| cpus.get_ref().0),
         pids: raw.pids.as_ref().map_or(base.pids, |pids| pids.get_ref().0),
         tmp: size(&raw.tmp, base.tmp),
-        timeout: raw
-            .timeout
-            .as_ref()
-            .map_or(base.timeout, |timeout| timeout.get_ref().0),
+        timeout: span(&raw.timeout, base.timeout),
+        idle: span(&raw.idle, base.idle),
+        life: span(&raw.life, base.life),
     };
     if let Some(memory) = raw
         .memory

@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+/// A key of the prefix; `^` and `\` are escaped.
+const PREFIX_PATTERN: &str = r"^[Cc]trl-[A-HJ-LN-Za-hj-ln-z@\\\]\^_]$";
+
 /// Returns the schema (JSON Schema, draft 2020-12). It describes the whole file, also
 /// what this version refuses by name.
 pub fn schema() -> Value {
@@ -9,6 +12,7 @@ pub fn schema() -> Value {
         "type": "string", "pattern": "^[0-9]+[kKmMgGtT]?$",
         "description": "Bytes: \"512m\", \"8g\" (powers of 1024)."
     });
+    let span = json!({ "type": "string", "pattern": "^[0-9]+[smhd]$" });
     let strings = json!({ "type": "array", "items": { "type": "string" } });
     let described = |base: &Value, text: &str| {
         let mut value = base.clone();
@@ -79,8 +83,20 @@ pub fn schema() -> Value {
                 "pids": { "type": "integer", "minimum": 16, "maximum": u32::MAX,
                     "description": "Processes and threads, default 4096." },
                 "tmp": described(&size, "Size of /tmp, default \"512m\"."),
-                "timeout": { "type": "string", "pattern": "^[0-9]+[smhd]$",
-                    "description": "Time for the command: \"90s\", \"5m\", \"2h\"; default \"5m\"." }
+                "timeout": described(&span, "Time for the command: \"90s\", \"5m\", \"2h\"; \
+                    default \"5m\"."),
+                "idle": described(&span, "How long a kept session may do nothing, default \"12h\"."),
+                "life": described(&span, "How long a kept session may last, default \"14d\".")
+            })),
+            "session": table(json!({
+                "stay": { "type": "boolean", "default": false,
+                    "description": "Whether the container of `start` stays when its command \
+                        has ended." }
+            })),
+            "attach": table(json!({
+                "prefix": { "type": "string", "pattern": PREFIX_PATTERN, "default": "ctrl-]",
+                    "description": "The key before each command of an attached terminal to \
+                        lazaret." }
             })),
             "network": table(json!({
                 "mode": { "enum": ["none", "allowlist", "open"], "default": "none" },

@@ -27,6 +27,8 @@ struct Shown<'a> {
     env: BTreeMap<&'a str, &'a str>,
     workspace: ShownWorkspace<'a>,
     limits: ShownLimits,
+    session: ShownSession,
+    attach: ShownAttach,
     network: ShownNetwork,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     secrets: BTreeMap<&'a str, ShownSecret<'a>>,
@@ -59,6 +61,18 @@ struct ShownLimits {
     pids: u32,
     tmp: String,
     timeout: String,
+    idle: String,
+    life: String,
+}
+
+#[derive(Serialize)]
+struct ShownSession {
+    stay: bool,
+}
+
+#[derive(Serialize)]
+struct ShownAttach {
+    prefix: String,
 }
 
 #[derive(Serialize)]
@@ -196,6 +210,14 @@ impl Profile {
                 pids: self.limits.pids,
                 tmp: ByteSize(self.limits.tmp).to_string(),
                 timeout: Span(self.limits.timeout).to_string(),
+                idle: Span(self.limits.idle).to_string(),
+                life: Span(self.limits.life).to_string(),
+            },
+            session: ShownSession {
+                stay: self.session.stay,
+            },
+            attach: ShownAttach {
+                prefix: self.attach.prefix.to_string(),
             },
             network: ShownNetwork {
                 mode: self.network.mode.as_str(),

@@ -56,6 +56,8 @@ fn defaults_are_filled_in() {
     let profile = parse("image = \"base\"").unwrap();
     assert_eq!(profile.limits.memory, 4 << 30);
     assert_eq!(profile.limits.timeout, Duration::from_secs(300));
+    assert_eq!(profile.limits.idle, Duration::from_secs(12 * 3600));
+    assert_eq!(profile.limits.life, Duration::from_secs(14 * 86400));
     assert_eq!(profile.gate.apply, ApplyMode::Ask);
     assert_eq!(profile.gate.max_entries, 200_000);
     assert_eq!(profile.gate.max_file_bytes, 512 << 20);
@@ -80,6 +82,7 @@ fn everything_is_read() {
          [env]\nCI = \"1\"\n[workspace]\ntarget = \"/workspace\"\ngit = \"none\"\nexclude = [\"*.log\"]\n\
          protect = []\nisolation = \"workspace\"\n\
          [limits]\nmemory = \"2g\"\ncpus = 0.5\npids = 100\ntmp = \"64m\"\ntimeout = \"2h\"\n\
+         idle = \"1h\"\nlife = \"3d\"\n[session]\nstay = true\n[attach]\nprefix = \"ctrl-b\"\n\
          [network]\nmode = \"none\"\n\
          [gate]\napply = \"auto\"\nmax_entries = 1_000\nmax_bytes = \"8m\"\nmax_file_bytes = \"4m\"",
     )
@@ -103,6 +106,14 @@ fn everything_is_read() {
     pids = 100
     tmp = "64m"
     timeout = "2h"
+    idle = "1h"
+    life = "3d"
+
+    [session]
+    stay = true
+
+    [attach]
+    prefix = "ctrl-b"
 
     [network]
     mode = "none"
@@ -144,7 +155,7 @@ fn wrong_keys_and_types_are_refused_with_their_place() {
         "image = \"base\"\n[gate\napply = \"ask\"",
     ]), @r#"
     p.toml:1:1: the key `image` is missing, expected such as image = "base"
-    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `workspace`, `limits`, `network`, `secrets`, `files`, `volumes`, `services`, `gate`, `pr`
+    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `workspace`, `limits`, `session`, `attach`, `network`, `secrets`, `files`, `volumes`, `services`, `gate`, `pr`
     p.toml:1:9: found integer `7`, expected a string
     p.toml:2:11: found string "make", expected an array
     p.toml:3:10: found integer `8`, expected a size such as "512m" or "8g" (units: k, m, g, t)
@@ -431,6 +442,8 @@ fn the_schema_has_the_keys_that_are_read() {
     assert_eq!(keys(""), fields::<raw::RawProfile>());
     assert_eq!(keys("/properties/workspace"), fields::<raw::RawWorkspace>());
     assert_eq!(keys("/properties/limits"), fields::<raw::RawLimits>());
+    assert_eq!(keys("/properties/session"), fields::<raw::RawSession>());
+    assert_eq!(keys("/properties/attach"), fields::<raw::RawAttach>());
     assert_eq!(keys("/properties/network"), fields::<raw::RawNetwork>());
     assert_eq!(keys("/properties/gate"), fields::<raw::RawGate>());
     assert_eq!(keys("/properties/pr"), fields::<raw::RawPr>());
@@ -497,6 +510,35 @@ mod tightening {
             tightened.keys.join(" "),
             "limits.memory limits.pids gate.apply gate.max_bytes gate.max_file_bytes \
              workspace.git workspace.exclude workspace.protect"
+        );
+    }
+
+    #[test]
+    fn a_kept_session_only_lasts_shorter() {
+        let asked = |profile: &str, workspace: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::write(dir.path().join("lazaret.toml"), workspace).unwrap();
+            let profile = parse(&format!("image = \"base\"\n{profile}")).unwrap();
+            let tightened = profile.tightened_by(dir.path()).unwrap();
+            let profile = tightened.profile;
+            let hours = |limit: Duration| limit.as_secs() / 3600;
+            let (idle, life) = (hours(profile.limits.idle), hours(profile.limits.life));
+            let stay = profile.session.stay;
+            format!("{idle} {life} {stay}: {}", tightened.keys.join(" "))
+        };
+        let stay = "[session]\nstay = true";
+        let limits = "[limits]\nidle = \"1h\"\nlife = \"1d\"";
+        assert_eq!(asked("", ""), "12 336 false: ");
+        assert_eq!(asked("", stay), "12 336 false: ");
+        assert_eq!(asked(stay, stay), "12 336 true: ");
+        assert_eq!(
+            asked(stay, "[session]\nstay = false"),
+            "12 336 false: session.stay"
+        );
+        assert_eq!(asked("", limits), "1 24 false: limits.idle limits.life");
+        assert_eq!(
+            asked(limits, "[limits]\nidle = \"2h\"\nlife = \"2d\""),
+            "1 24 false: "
         );
     }
 
@@ -591,6 +633,7 @@ mod tightening {
             ("volumes", "[[volumes]]\nname = \"a\"\ntarget = \"/a\""),
             ("services", "[services.a]\nimage = \"b\""),
             ("pr", "[pr]\nfile = \"a\""),
+            ("attach", "[attach]\nprefix = \"ctrl-b\""),
         ] {
             let error = tightened(text).unwrap_err();
             assert!(

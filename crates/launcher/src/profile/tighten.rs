@@ -7,6 +7,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use lazaret_egress::{Pattern, Rule};
 use rustix::fs::OFlags;
@@ -110,8 +111,15 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
         wanted.timeout,
         &mut keys,
     );
+    lower("limits.idle", &mut limits.idle, wanted.idle, &mut keys);
+    lower("limits.life", &mut limits.life, wanted.life, &mut keys);
     // A tmpfs is a part of the memory, which may have become less than the profile's.
     limits.tmp = limits.tmp.min(limits.memory);
+
+    if let Some(stay) = &raw.session.stay {
+        let wanted = *stay.get_ref();
+        lower("session.stay", &mut profile.session.stay, wanted, &mut keys);
+    }
 
     let wanted = resolve::gate(source, &raw.gate, &GateRules::LOOSEST)?;
     let gate = &mut profile.gate;
@@ -279,6 +287,10 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
             "services",
             raw.services.keys().next().map(toml::Spanned::span),
         ),
+        (
+            "attach",
+            raw.attach.prefix.as_ref().map(toml::Spanned::span),
+        ),
         ("pr", raw.pr.file.as_ref().map(toml::Spanned::span)),
     ];
     match others
@@ -303,7 +315,9 @@ impl LimitRules {
         cpus: f64::INFINITY,
         pids: u32::MAX,
         tmp: u64::MAX,
-        timeout: std::time::Duration::MAX,
+        timeout: Duration::MAX,
+        idle: Duration::MAX,
+        life: Duration::MAX,
     };
 }
 

@@ -36,6 +36,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(super) struct Hub {
     state: Mutex<State>,
     changed: Condvar,
+    prefix: char,
 }
 
 #[derive(Debug)]
@@ -85,14 +86,21 @@ pub(super) enum Streams {
     Pipes,
 }
 
+/// What a hub begins with.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) streams: Streams,
+    /// What clients type goes here.
+    pub(super) typed: Sender<Typed>,
+    pub(super) journal: Journal,
+    pub(super) limits: Limits,
+    /// See [`Accepted::prefix`].
+    pub(super) prefix: char,
+}
+
 impl Hub {
-    pub(super) fn new(
-        streams: Streams,
-        typed: Sender<Typed>,
-        journal: Journal,
-        limits: Limits,
-    ) -> Self {
-        let drawn = match streams {
+    pub(super) fn new(begun: Begun) -> Self {
+        let drawn = match begun.streams {
             Streams::Terminal(size) => Drawn::Screen(Box::new(Screen {
                 filter: ScreenSanitizer::default(),
                 state: ScreenState::new(size),
@@ -107,16 +115,17 @@ impl Hub {
                 clients: Vec::new(),
                 listeners: Vec::new(),
                 next_id: 1,
-                typed,
-                journal,
+                typed: begun.typed,
+                journal: begun.journal,
                 session: KeeperState::Running,
                 stop: None,
                 execs: 0,
-                limits,
+                limits: begun.limits,
                 quiet_since: now,
                 began: now,
             }),
             changed: Condvar::new(),
+            prefix: begun.prefix,
         }
     }
 
@@ -163,6 +172,7 @@ impl Hub {
         let accepted = Accepted {
             driver: drives,
             terminal: matches!(state.drawn, Drawn::Screen(_)),
+            prefix: Some(self.prefix),
             status: None,
         };
         if let Ok(reply) = Frame::json(Kind::Reply, &Reply::Ok(accepted)) {

@@ -10,12 +10,3 @@ pub struct Limits {
     /// From the start of the command on.
     pub life: Option<Duration>,
 }
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            idle: Some(Duration::from_secs(12 * 3600)),
-            life: Some(Duration::from_secs(14 * 24 * 3600)),
-        }
-    }
-}

@@ -165,6 +165,9 @@ pub struct Accepted {
     /// Whether the command has a terminal.
     #[serde(default)]
     pub terminal: bool,
+    /// The key that, held with Ctrl, begins what an attached user says to lazaret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<char>,
     /// Where the session is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<KeeperStatus>,

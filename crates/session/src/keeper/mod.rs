@@ -48,7 +48,7 @@ use lazaret_runtime::TerminalSize;
 
 use crate::cancel::Cancel;
 use crate::keeper::frame::Channel;
-use crate::keeper::hub::{Hub, Streams};
+use crate::keeper::hub::{Begun, Hub, Streams};
 use crate::keeper::journal::{Happening, Journal};
 use crate::keeper::limits::Limits;
 use crate::keeper::live::LiveContainer;
@@ -94,6 +94,8 @@ pub struct KeeperOptions {
     pub first: FirstClient,
     /// How long it may last.
     pub limits: Limits,
+    /// The key that, held with Ctrl, begins what an attached user says to lazaret.
+    pub prefix: char,
 }
 
 /// What the process of a keeper does once clients can come, such as leaving its terminal.
@@ -161,9 +163,14 @@ impl CommandIo for Keeper {
             Some(size) => Streams::Terminal(size),
             None => Streams::Pipes,
         };
-        let KeeperOptions { limits, first, .. } = self.options;
-        let hub = Hub::new(streams, self.typed.0.clone(), Journal::open(dir), limits);
-        let hub = Arc::new(hub);
+        let first = self.options.first;
+        let hub = Arc::new(Hub::new(Begun {
+            streams,
+            typed: self.typed.0.clone(),
+            journal: Journal::open(dir),
+            limits: self.options.limits,
+            prefix: self.options.prefix,
+        }));
         let server = Server::new(Arc::clone(&hub), dir, live, self.cancel.clone());
         let listener = place::listen(dir)?;
         let serving = Arc::clone(&server);

@@ -205,6 +205,27 @@ fn a_paste_that_a_tick_cut_is_still_a_paste() {
 }
 
 #[test]
+fn another_key_is_the_prefix() {
+    let read = |prefix: &str, input: &[u8]| {
+        let mut keys = DetachKeys::with_prefix(prefix.parse().unwrap());
+        shown(&keys.read(input))
+    };
+    for (prefix, input) in [
+        ("ctrl-b", b"\x02d".as_slice()),
+        ("ctrl-b", b"\x1b[98;5ud"),
+        ("ctrl-b", b"\x1b[27;5;98~d"),
+        ("ctrl-\\", b"\x1cd"),
+        ("ctrl-@", b"\0d"),
+        ("ctrl-^", b"\x1ed"),
+    ] {
+        assert_eq!(read(prefix, input), "Detach", "{prefix}");
+    }
+    assert_eq!(read("ctrl-b", b"\x1dd"), shown(&[forwarded("\x1dd")]));
+    let literal = shown(&[forwarded("\x02")]);
+    assert_eq!(read("ctrl-b", b"\x02\x02"), literal);
+}
+
+#[test]
 fn no_byte_is_lost_or_made_up() {
     let mut random = lazaret_tests::Random::new(7);
     let words: [&[u8]; 9] = [

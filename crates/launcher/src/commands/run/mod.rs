@@ -6,7 +6,7 @@ use lazaret_transfer::FileSelector;
 
 use self::args::{Args, job, scope, terminal};
 use super::dry_run::network_reach::NetworkReach;
-use super::kept_run::{self, Follows, KeptRun, TimeLimit};
+use super::kept_run::{self, Follows, KeptRun, Stay, TimeLimit};
 use crate::app::App;
 use crate::attach::OnSignal;
 use crate::exit_code::ExitCode;
@@ -19,7 +19,6 @@ use crate::resolve::run_spec::{Connected, RunRequest, gate_limits};
 use crate::resolve::scope::WorkspaceScope;
 use crate::session_access::reopen;
 use crate::ui::OutputFormat;
-use lazaret_session::keeper::AfterCommand;
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::Store;
@@ -35,7 +34,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     if is_keeper(app) {
         let kept = KeptRun {
             run: args,
-            after: AfterCommand::End,
+            stay: Stay::Never,
             limit: TimeLimit::Profile,
         };
         return kept_run::be_keeper(kept, app);
