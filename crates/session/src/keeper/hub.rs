@@ -5,7 +5,7 @@
 //! driver the hub answers what the command asks its terminal for, so that no program hangs.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -44,6 +44,8 @@ struct State {
     drawn: Drawn,
     clients: Vec<Attached>,
     listeners: Vec<Arc<Client>>,
+    /// In this process.
+    watchers: Vec<Sender<SessionEvent>>,
     next_id: u64,
     typed: Sender<Typed>,
     journal: Journal,
@@ -114,6 +116,7 @@ impl Hub {
                 drawn,
                 clients: Vec::new(),
                 listeners: Vec::new(),
+                watchers: Vec::new(),
                 next_id: 1,
                 typed: begun.typed,
                 journal: begun.journal,
@@ -253,6 +256,13 @@ impl Hub {
         since.iter().for_each(|event| tell_event(&client, event));
         state.listeners.push(Arc::clone(&client));
         Ok(client)
+    }
+
+    /// Returns what happens from here on, to the end of the session.
+    pub(super) fn watch(&self) -> Receiver<SessionEvent> {
+        let (tell, told) = mpsc::channel();
+        self.lock().watchers.push(tell);
+        told
     }
 
     /// Ends what was begun with [`Hub::listen`].
@@ -403,6 +413,7 @@ impl Hub {
             let mut state = self.lock();
             let exit_code = exit.code;
             state.happened(Happening::Ended { exit_code });
+            state.watchers.clear();
             let attached = state.clients.drain(..).map(|attached| attached.client);
             let attached: Vec<_> = attached.collect();
             attached
@@ -488,6 +499,8 @@ impl State {
         for client in clients.chain(&self.listeners) {
             tell_event(client, &event);
         }
+        self.watchers
+            .retain(|watcher| watcher.send(event.clone()).is_ok());
     }
 
     /// Draws what was printed. Returns what clients are to get.

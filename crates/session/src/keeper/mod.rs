@@ -49,12 +49,13 @@ use lazaret_runtime::TerminalSize;
 use crate::cancel::Cancel;
 use crate::keeper::frame::Channel;
 use crate::keeper::hub::{Begun, Hub, Streams};
-use crate::keeper::journal::{Happening, Journal};
+use crate::keeper::journal::{Happening, Journal, SessionEvent};
 use crate::keeper::limits::Limits;
 use crate::keeper::live::LiveContainer;
 use crate::keeper::message::Exit;
 use crate::keeper::server::Server;
 use crate::lifecycle::follow::{CommandIo, CommandTerminal};
+use crate::network::OnDenied;
 use crate::output::terminal::{CommandInput, Typed};
 use crate::store::SessionDir;
 use crate::store::record::CommandEnd;
@@ -209,6 +210,13 @@ impl CommandIo for Keeper {
         })
     }
 
+    fn on_denied(&self) -> Option<OnDenied> {
+        let hub = Arc::clone(&self.live.get()?.hub);
+        Some(Box::new(move |target| {
+            hub.happened(Happening::Denied { target });
+        }))
+    }
+
     fn started(&self, argv: &[String]) {
         if let Some(Reachable { hub, .. }) = self.live.get() {
             let command = argv.to_vec();
@@ -235,6 +243,13 @@ impl CommandIo for Keeper {
 /// Shows clients what lazaret itself says.
 #[derive(Debug, Clone)]
 pub struct Messages(Arc<Hub>);
+
+impl Messages {
+    /// Returns what happens from here on. It ends after [`Happening::Ended`].
+    pub fn events(&self) -> Receiver<SessionEvent> {
+        self.0.watch()
+    }
+}
 
 impl Write for Messages {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -17,7 +17,7 @@ use crate::lifecycle::outcome::RunError;
 use crate::lifecycle::supervise::{self, CommandError, Output, StartedCommand};
 use crate::lifecycle::update_summary::UpdateSummary;
 use crate::live::pause::StalePauseWatch;
-use crate::network::{Gateway, JournalEnd, PolicyWatcher, PortBinding, PortForwarder};
+use crate::network::{Gateway, JournalEnd, OnDenied, PolicyWatcher, PortBinding, PortForwarder};
 use crate::output::relay::CommandOutputSink;
 use crate::output::terminal::CommandInput;
 use crate::porter::credentials::RefreshedCredentials;
@@ -52,6 +52,10 @@ pub trait CommandIo: Sync + fmt::Debug {
     /// The command does not start then.
     fn reachable(&self, _dir: &SessionDir, _live: LiveContainer) -> io::Result<()> {
         Ok(())
+    }
+    /// Returns who is told of connections that the gateway denies.
+    fn on_denied(&self) -> Option<OnDenied> {
+        None
     }
     /// Called when the command starts.
     fn started(&self, _argv: &[String]) {}
@@ -113,6 +117,9 @@ impl Running {
         };
         io.reachable(self.session.dir(), live)
             .map_err(RunError::Unreachable)?;
+        if let (Some(network), Some(tell)) = (&container.network, io.on_denied()) {
+            network.gateway.on_denied(tell);
+        }
         let (stdout, stderr) = (io.stdout(), io.stderr());
         let sink = Arc::new(CommandOutputSink::new(self.log, stdout, stderr, patterns));
         if let Some(lender) = &self.lender {

@@ -5,10 +5,13 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use lazaret_egress::{Event, Patterns, Verdict};
 use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
+
+use super::denials::{Denials, OnDenied, denied_target};
 
 /// The file in a session's directory: one [`Event`] a line.
 pub const JOURNAL: &str = "egress.jsonl";
@@ -55,6 +58,7 @@ struct State {
     kept: u64,
     totals: Totals,
     failure: Option<io::Error>,
+    denials: Option<Denials>,
 }
 
 impl DecisionLog {
@@ -74,8 +78,15 @@ impl DecisionLog {
                 kept: 0,
                 totals: Totals::default(),
                 failure: None,
+                denials: None,
             }),
         })
+    }
+
+    /// Tells of denied connections from here on, until [`Self::end`].
+    pub(crate) fn on_denied(&self, tell: OnDenied) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.denials = Some(Denials::new(tell));
     }
 
     /// Takes note of an event.
@@ -89,6 +100,15 @@ impl DecisionLog {
         line.push(b'\n');
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.totals.count(event);
+        if let (Some(denials), Some(target)) = (&mut state.denials, denied_target(event)) {
+            let target = match &self.patterns {
+                Some(patterns) => {
+                    String::from_utf8_lossy(&patterns.scrub(target.as_bytes())).into_owned()
+                }
+                None => target,
+            };
+            denials.note(target, Instant::now());
+        }
         let size = line.len() as u64;
         if state.failure.is_some() || state.kept + size > CAP {
             state.totals.dropped += 1;
@@ -102,7 +122,8 @@ impl DecisionLog {
 
     /// Returns the numbers so far, and whether everything could be written.
     pub(crate) fn end(&self) -> (Totals, JournalEnd) {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.denials = None;
         let end = match &state.failure {
             Some(error) => JournalEnd::Failed(error.to_string()),
             None => JournalEnd::Complete,

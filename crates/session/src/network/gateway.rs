@@ -18,6 +18,7 @@ use crate::context::SessionContext;
 use crate::lifecycle::verify::{VerifyError, verify_controls};
 use crate::network::channel::GatewayChannel;
 use crate::network::decision_log::{DecisionLog, JournalEnd, Totals};
+use crate::network::denials::OnDenied;
 use crate::network::plan::{Plan, SOCKETS};
 use crate::porter::conversation::StderrTail;
 use crate::porter::ready::{NotReady, await_ready};
@@ -146,6 +147,11 @@ impl Gateway {
     /// Whether it is gone: the network is closed then.
     pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::SeqCst)
+    }
+
+    /// Tells of denied connections from here on, until [`Self::finish`].
+    pub fn on_denied(&self, tell: OnDenied) {
+        self.log.on_denied(tell);
     }
 
     /// Replaces its policy.

@@ -7,12 +7,14 @@
 
 mod channel;
 mod decision_log;
+mod denials;
 mod gateway;
 mod live_policy;
 mod plan;
 mod port_forward;
 
 pub use decision_log::{JOURNAL, JournalEnd, Totals};
+pub use denials::OnDenied;
 pub use gateway::{Gateway, GatewayError};
 pub use live_policy::{LivePolicy, POLICY, PolicyWatcher};
 pub use plan::{FIRST_BROKER, Plan, SOCKETS, aliases};
