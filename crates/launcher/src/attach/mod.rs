@@ -8,7 +8,9 @@ mod terminal_input;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
 
+use lazaret_runtime::SessionId;
 use lazaret_session::keeper::connection::{Connection, KeeperError};
 use lazaret_session::keeper::frame::{Channel, Frame, Kind};
 use lazaret_session::keeper::journal::{Happening, SessionEvent};
@@ -22,8 +24,12 @@ use crate::attach::keys::PrefixKey;
 use crate::attach::terminal::{Driven, Terminal, TypingEnd};
 use crate::environment::StreamKind;
 use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::keeper::plain;
 use crate::ui::terminal::{Destination, filtered};
 use crate::ui::{Output, OutputFormat, UiWriter};
+
+/// At most one notice in this time.
+const NOTICE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How it ended.
 #[derive(Debug)]
@@ -86,6 +92,7 @@ pub(crate) fn attach(
     let attached = Attached {
         connection: &connection,
         accepted: &accepted,
+        session: dir.id(),
         app,
     };
     let leaving = connection.clone();
@@ -121,6 +128,7 @@ fn prefix(accepted: &Accepted) -> PrefixKey {
 struct Attached<'a> {
     connection: &'a Connection,
     accepted: &'a Accepted,
+    session: &'a SessionId,
     app: &'a App,
 }
 
@@ -142,6 +150,8 @@ impl Attached<'_> {
                 screen: ui.writer(Output::Stdout),
                 stderr: ui.writer(Output::Stderr),
                 held: Vec::new(),
+                session: self.session.to_string(),
+                last_notice: None,
                 taken: Some(Taken {
                     terminal,
                     typing: scope.spawn(|| driven.type_in()),
@@ -192,6 +202,7 @@ impl Attached<'_> {
                             ..
                         } => return AttachEnd::Idle(exit_code),
                         Happening::RunEnded { .. } => drop(shown.finish()),
+                        Happening::NeedsInput { text } if !text.is_empty() => shown.notice(&text),
                         _ => {}
                     }
                 }
@@ -221,6 +232,9 @@ trait Shown {
     fn output(&mut self, frame: &Frame);
     /// What lazaret itself says.
     fn message(&mut self, text: &[u8]);
+    /// The command has sent a notification, which the filter of the screen leaves out. A bell
+    /// passes it.
+    fn notice(&mut self, _text: &str) {}
     /// The command prints nothing more, or the user left.
     fn finish(&mut self) -> Left {
         Left::No
@@ -232,6 +246,8 @@ struct OnTerminal<'a> {
     screen: UiWriter,
     stderr: UiWriter,
     held: Vec<u8>,
+    session: String,
+    last_notice: Option<Instant>,
     /// `None` once it was given back.
     taken: Option<Taken<'a>>,
     left: Left,
@@ -256,6 +272,19 @@ impl Shown for OnTerminal<'_> {
             Some(_) => self.held.extend(text),
             None => drop(self.stderr.write_all(text)),
         }
+    }
+
+    /// Rings, and passes the text on as a notification of iTerm2 (OSC 9). The text begins with a
+    /// word of lazaret's: ConEmu takes one that begins with a number for a command.
+    fn notice(&mut self, text: &str) {
+        let now = Instant::now();
+        let is_early = |last: Instant| now.saturating_duration_since(last) < NOTICE_INTERVAL;
+        if self.taken.is_none() || self.last_notice.is_some_and(is_early) {
+            return;
+        }
+        self.last_notice = Some(now);
+        let line = format!("\x07\x1b]9;lazaret {}: {}\x1b\\", self.session, plain(text));
+        drop(self.screen.write_all(line.as_bytes()));
     }
 
     fn finish(&mut self) -> Left {

@@ -1,17 +1,15 @@
 //! `lazaret events`.
 
-use lazaret_tree::escape;
-
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::keeper::words;
 use crate::session_access::kept_live::unanswered;
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::OutputFormat;
-use crate::ui::session_events::show_command;
 use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::Kind;
-use lazaret_session::keeper::journal::{Happening, SessionEvent, StopCause, events_since};
+use lazaret_session::keeper::journal::{SessionEvent, events_since};
 use lazaret_session::keeper::message::Request;
 use lazaret_session::store::Store;
 
@@ -66,39 +64,5 @@ fn show(event: &SessionEvent, app: &App) {
         OutputFormat::Text => app
             .ui
             .result(&format!("{:>5}  {}", event.n, words(&event.what))),
-    }
-}
-
-fn words(what: &Happening) -> String {
-    match what {
-        Happening::RunStarted { command } => format!("started: {}", show_command(command)),
-        Happening::RunEnded {
-            exit_code,
-            timed_out,
-            stays,
-        } => {
-            let timed_out = if *timed_out { ", timed out" } else { "" };
-            let stays = if *stays { "; the session stays" } else { "" };
-            format!("the command ended: exit code {exit_code}{timed_out}{stays}")
-        }
-        Happening::Attached { driver: true } => "a terminal is attached".to_owned(),
-        Happening::Attached { driver: false } => "a terminal looks on".to_owned(),
-        Happening::Detached => "a terminal left".to_owned(),
-        Happening::NeedsInput { text } if text.is_empty() => "the command rang the bell".to_owned(),
-        Happening::NeedsInput { text } => {
-            format!("the command says: {}", escape(text.as_bytes()))
-        }
-        Happening::Denied { target } => {
-            format!("network: denied {}", escape(target.as_bytes()))
-        }
-        Happening::Stopping { why } => format!(
-            "the session is being stopped: {}",
-            match why {
-                StopCause::Asked => "a user asked for it",
-                StopCause::Idle => "nothing happened for as long as limits.idle says",
-                StopCause::Life => "it lasted as long as limits.life says",
-            }
-        ),
-        Happening::Ended { exit_code } => format!("the session is at rest: exit code {exit_code}"),
     }
 }

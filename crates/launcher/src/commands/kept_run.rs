@@ -165,6 +165,7 @@ pub(super) fn be_keeper(kept: KeptRun, app: &App) -> Result<ExitCode, Failure> {
             life: Some(scope.profile.limits.life),
         },
         prefix: scope.profile.attach.prefix,
+        notify: scope.profile.notify.clone(),
     };
     keep(kept, app, |keeper, order| {
         let WorkspaceScope {

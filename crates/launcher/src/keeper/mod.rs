@@ -11,9 +11,12 @@
 //! ```
 
 mod front;
+mod happening;
+mod notifier;
 mod process;
 
 pub(crate) use front::{Begun, begin};
+pub(crate) use happening::{plain, words};
 pub(crate) use process::{Kept, is_keeper, keep};
 
 use lazaret_session::keeper::message::Size;

@@ -15,12 +15,14 @@ use lazaret_session::keeper::{AfterCommand, FirstClient, Keeper, KeeperOptions, 
 use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::SessionDir;
 
+use super::notifier::Notifier;
 use super::{Order, Reachable, VARIABLE};
 use crate::app::App;
 use crate::attach::keys::PrefixKey;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::gate::{Asked, RunEnd};
+use crate::profile::NotifyRules;
 
 /// The most bytes of what a keeper says that are kept.
 const MOST: usize = 256 << 10;
@@ -31,7 +33,7 @@ pub(crate) fn is_keeper(app: &App) -> bool {
 }
 
 /// What is kept.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Kept {
     /// Whether the command has a terminal.
     pub(crate) terminal: TerminalMode,
@@ -41,6 +43,15 @@ pub(crate) struct Kept {
     pub(crate) limits: Limits,
     /// The key before each command of an attached terminal to lazaret.
     pub(crate) prefix: PrefixKey,
+    /// What is run on the host when something happens.
+    pub(crate) notify: Option<NotifyRules>,
+}
+
+/// What goes on when the terminal was left.
+struct Left {
+    /// Passes on what is said.
+    relay: JoinHandle<()>,
+    notifying: Option<JoinHandle<()>>,
 }
 
 /// Keeps the session that `run` makes, until it is at rest.
@@ -60,7 +71,7 @@ pub(crate) fn keep(
     let cancel = app.cancel.clone();
     let gone = Arc::new(Mutex::new(Some(cancel)));
     watch(front.try_clone(), Arc::clone(&gone));
-    let left: Arc<Mutex<Option<JoinHandle<()>>>> = Arc::default();
+    let left: Arc<Mutex<Option<Left>>> = Arc::default();
     let leaving = Arc::clone(&left);
     let options = KeeperOptions {
         terminal: match kept.terminal {
@@ -75,10 +86,17 @@ pub(crate) fn keep(
         limits: kept.limits,
         prefix: kept.prefix.key(),
     };
+    let notifier = kept
+        .notify
+        .map(|rules| Notifier::new(rules, &app.env, &app.ui));
     let on_reachable = move |dir: &SessionDir, messages: Messages| {
         // From here on the session outlives the one who began it.
         drop(lock(&gone).take());
-        *lock(&leaving) = Some(leave_terminal(dir, messages)?);
+        let events = messages.events();
+        *lock(&leaving) = Some(Left {
+            relay: leave_terminal(dir, messages)?,
+            notifying: notifier.map(|notifier| notifier.start(dir.id().to_string(), events)),
+        });
         let reachable = Reachable {
             session: dir.id().to_string(),
         };
@@ -91,7 +109,7 @@ pub(crate) fn keep(
     };
     let keeper = Keeper::new(options, app.cancel.clone(), Box::new(on_reachable));
     let ended = run(&keeper, &order);
-    let Some(relay) = lock(&left).take() else {
+    let Some(Left { relay, notifying }) = lock(&left).take() else {
         // No client could come: the failure is the user's to see.
         return ended.map(|end| end.exit_code);
     };
@@ -112,6 +130,9 @@ pub(crate) fn keep(
         let _panicked = relay.join();
     }
     keeper.finish(&exit);
+    if let Some(notifying) = notifying {
+        let _panicked = notifying.join();
+    }
     Ok(ExitCode::of_command(i32::from(exit.code)))
 }
 

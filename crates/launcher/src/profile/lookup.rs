@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 
 use super::source::Source;
-use super::{Origin, Profile, resolve};
+use super::{Origin, Profile, notify, resolve};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 
@@ -42,6 +42,9 @@ pub fn load(name: &str, env: &Environment) -> Result<Profile, Failure> {
             file: name,
             text: &text,
         };
+        if !is_own(&path, env) {
+            notify::refuse(&source)?;
+        }
         return Ok(resolve::profile(
             &stem,
             Origin::File(path.clone()),
@@ -77,6 +80,16 @@ pub fn load(name: &str, env: &Environment) -> Result<Profile, Failure> {
         "There are: {}. A path must hold a `/` or end in `.toml`.",
         known.join(", ")
     )))
+}
+
+/// Whether a file lies in the user's own `profiles` directory.
+fn is_own(path: &Path, env: &Environment) -> bool {
+    let dir = path.parent().map(fs::canonicalize);
+    let own = env.config_dir().map(|config| config.join("profiles"));
+    match (dir, own.map(fs::canonicalize)) {
+        (Some(Ok(dir)), Ok(Ok(own))) => dir == own,
+        _ => false,
+    }
 }
 
 /// Lists the built-in profiles and the user's own, those that are wrong too.

@@ -6,6 +6,7 @@
 mod files;
 mod lookup;
 mod network;
+mod notify;
 pub(crate) mod pass;
 mod raw;
 mod resolve;
@@ -29,6 +30,7 @@ use lazaret_tree::RelPathBuf;
 pub use files::FileRule;
 pub use lookup::{Listed, list, load};
 pub use network::{NetworkMode, NetworkRules, Publish};
+pub use notify::{NoticeKind, NotifyRules};
 pub use schema::schema;
 pub use secrets::{BrokerRule, SecretRule, SecretSource};
 pub use session::{AttachRules, SessionRules};
@@ -65,6 +67,8 @@ pub struct Profile {
     pub session: SessionRules,
     /// How a terminal that is attached speaks to lazaret.
     pub attach: AttachRules,
+    /// What the keeper runs on the host when something happens.
+    pub notify: Option<NotifyRules>,
     /// What the command may reach.
     pub network: NetworkRules,
     /// Keys that the command never has.

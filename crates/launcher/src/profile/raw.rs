@@ -31,6 +31,7 @@ pub(super) struct RawProfile {
     pub(super) session: RawSession,
     #[serde(default)]
     pub(super) attach: RawAttach,
+    pub(super) notify: Option<RawNotify>,
     #[serde(default)]
     pub(super) network: RawNetwork,
     #[serde(default)]
@@ -103,6 +104,24 @@ pub(super) struct RawSession {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawAttach {
     pub(super) prefix: Option<Spanned<String>>,
+}
+
+/// `[notify]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawNotify {
+    pub(super) command: Spanned<Vec<String>>,
+    pub(super) on: Option<Vec<RawNotice>>,
+}
+
+/// One of `notify.on`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RawNotice {
+    NeedsInput,
+    RunEnded,
+    Stopping,
+    Ended,
 }
 
 /// `[network]`.

@@ -11,6 +11,7 @@ use lazaret_tree::{RelPath, RelPathBuf, is_git_name};
 
 use super::files::files;
 use super::network::{HasRoutes, network};
+use super::notify::notify;
 use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawProfile};
 use super::secrets::secrets;
 use super::session::{attach, session};
@@ -148,6 +149,7 @@ pub(super) fn profile(
         limits: limits(source, &raw.limits, &LimitRules::DEFAULT)?,
         session: session(&raw.session),
         attach: attach(source, &raw.attach)?,
+        notify: notify(source, raw.notify.as_ref())?,
         network,
         secrets,
         files,

@@ -98,6 +98,12 @@ pub fn schema() -> Value {
                     "description": "The key before each command of an attached terminal to \
                         lazaret." }
             })),
+            "notify": required(table(json!({
+                "command": described(&strings, "A program that the keeper runs on this machine; \
+                    {session}, {event} and {text} are replaced. Only in your own profiles."),
+                "on": { "type": "array", "default": ["needs_input", "run_ended"],
+                    "items": { "enum": ["needs_input", "run_ended", "stopping", "ended"] } }
+            })), &["command"]),
             "network": table(json!({
                 "mode": { "enum": ["none", "allowlist", "open"], "default": "none" },
                 "allow": described(&strings, "Hosts and ports, such as \"api.example.org:443\"."),

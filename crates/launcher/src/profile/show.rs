@@ -29,6 +29,8 @@ struct Shown<'a> {
     limits: ShownLimits,
     session: ShownSession,
     attach: ShownAttach,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notify: Option<ShownNotify<'a>>,
     network: ShownNetwork,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     secrets: BTreeMap<&'a str, ShownSecret<'a>>,
@@ -73,6 +75,12 @@ struct ShownSession {
 #[derive(Serialize)]
 struct ShownAttach {
     prefix: String,
+}
+
+#[derive(Serialize)]
+struct ShownNotify<'a> {
+    command: &'a [String],
+    on: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -219,6 +227,10 @@ impl Profile {
             attach: ShownAttach {
                 prefix: self.attach.prefix.to_string(),
             },
+            notify: (self.notify.as_ref()).map(|notify| ShownNotify {
+                command: &notify.command,
+                on: notify.on.iter().map(|kind| kind.as_str()).collect(),
+            }),
             network: ShownNetwork {
                 mode: self.network.mode.as_str(),
                 allow: self.network.allow.iter().map(ToString::to_string).collect(),

@@ -291,6 +291,10 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
             "attach",
             raw.attach.prefix.as_ref().map(toml::Spanned::span),
         ),
+        (
+            "notify",
+            raw.notify.as_ref().map(|notify| notify.command.span()),
+        ),
         ("pr", raw.pr.file.as_ref().map(toml::Spanned::span)),
     ];
     match others
