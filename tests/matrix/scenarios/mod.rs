@@ -25,6 +25,7 @@ mod image_layers;
 mod interrupt;
 mod isolation;
 mod keeper;
+mod keeper_notices;
 mod kept;
 mod limits;
 mod live;
@@ -75,6 +76,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     login::SCENARIOS,
     terminal::SCENARIOS,
     keeper::SCENARIOS,
+    keeper_notices::SCENARIOS,
     private::SCENARIOS,
     kept::SCENARIOS,
     times::SCENARIOS,
