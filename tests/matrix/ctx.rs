@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lazaret_tests::tree_text;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::api::{self, Object};
@@ -104,6 +105,20 @@ impl Ctx {
             all &= api::exec(&self.engine().socket(), agent, argv)? == 0;
         }
         Ok(all)
+    }
+
+    /// Kills the keeper of a session.
+    ///
+    /// # Errors
+    /// It has none.
+    pub(crate) fn kill_keeper(&self, session: &str) -> Result<(), String> {
+        let status = self.run_json(&["--json", "limits", session])?;
+        let pid = status["pid"]
+            .as_i64()
+            .and_then(|pid| i32::try_from(pid).ok());
+        let pid = pid.and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| format!("no process in {status}"))?;
+        kill_process(pid, Signal::KILL).map_err(|error| error.to_string())
     }
 
     /// Makes a workspace from the tree language.

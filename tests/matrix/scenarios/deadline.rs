@@ -157,8 +157,8 @@ fn flt_10_on_a_terminal(ctx: &Ctx, way: fn(Call) -> Call) -> Result<(), String> 
     let lazaret = call.on_terminal(person.terminal()?).start()?;
     person.waits_for("hello")?;
     let agent = agent(ctx)?;
-    lazaret.signal(Signal::KILL)?;
-    lazaret.ends()?;
+    ctx.kill_keeper("s")?;
+    lazaret.wait()?.expect_code(125)?;
     let give_up = Instant::now() + SOON;
     while runs(ctx, &agent, "sleep 0.2")? {
         expect("the command ends", || Instant::now() < give_up)?;

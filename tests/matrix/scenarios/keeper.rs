@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::ctx::{Ctx, expect, expect_eq};
@@ -46,16 +46,6 @@ fn is_live(ctx: &Ctx, session: &str) -> Result<bool, String> {
 fn state(ctx: &Ctx, session: &str) -> Result<String, String> {
     let shown = ctx.run_json(&["--json", "show", session])?;
     Ok(shown["state"].as_str().unwrap_or_default().to_owned())
-}
-
-/// The process of a keeper.
-fn keeper(ctx: &Ctx, session: &str) -> Result<Pid, String> {
-    let status = ctx.run_json(&["--json", "limits", session])?;
-    let pid = status["pid"]
-        .as_i64()
-        .and_then(|pid| i32::try_from(pid).ok());
-    pid.and_then(Pid::from_raw)
-        .ok_or_else(|| format!("no process in {status}"))
 }
 
 /// Output, exit codes and changes are those of `run`.
@@ -325,8 +315,7 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
     ctx.exits(0, "start base -w project --name s", script)?;
     let attached = ctx.call("attach s").start()?;
     attached.until_said("tick 5\n")?;
-    let pid = keeper(ctx, "s")?;
-    kill_process(pid, Signal::KILL).map_err(|error| error.to_string())?;
+    ctx.kill_keeper("s")?;
     attached
         .wait()?
         .expect_code(125)?
