@@ -12,8 +12,10 @@
 //! The agent has PID 1's uid, so it can send the signal too: a later deadline never replaces an
 //! earlier one, and the agent can only shorten its time. PID 1 makes itself undumpable before it
 //! answers, so the agent can't attach to it as a debugger and write to its memory
-//! (`man 2 ptrace`).
+//! (`man 2 ptrace`). A command without a deadline has PID 1 do that too ([`hide`]), by a time that
+//! no clock reaches: PID 1 keeps no deadline then, and does not answer.
 
+use std::fs;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -29,8 +31,8 @@ const MARGIN: Duration = Duration::from_secs(2);
 /// From SIGTERM to SIGKILL; the launcher's is as long.
 pub(crate) const GRACE: Duration = Duration::from_secs(15);
 
-/// The longest time that is kept: no clock of this machine reaches it.
-pub(crate) const FOREVER: Duration = Duration::from_secs(1 << 40);
+/// No deadline: no clock of this machine reaches it.
+const FOREVER: Duration = Duration::from_secs(1 << 40);
 
 /// How long PID 1 may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -92,12 +94,48 @@ pub(crate) fn set(timeout: Duration) -> Result<(), DeadlineError> {
     Err(DeadlineError::Unanswered)
 }
 
+/// Has PID 1 make itself undumpable, for a command that has no deadline. Every signal is blocked
+/// afterwards.
+///
+/// # Errors
+/// See [`DeadlineError`]: then the command must not start.
+pub(crate) fn hide() -> Result<(), DeadlineError> {
+    if !first_is_porter()? {
+        return Err(DeadlineError::NoContainer);
+    }
+    let signals = BlockedSignals::all()?;
+    let millis = u64::try_from(FOREVER.as_millis()).unwrap_or(u64::MAX);
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        // Another process may have asked for it. The link is read by who may attach only.
+        if fs::read_link("/proc/1/exe").is_err() {
+            return Ok(());
+        }
+        match queue_signal(Pid::INIT.as_raw_pid(), signal(), millis) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error.into()),
+        }
+        let patience = Duration::from_millis(1).max(start.elapsed()).min(AGAIN);
+        if signals.wait(patience)?.is_some_and(ends) {
+            return Err(DeadlineError::Ended);
+        }
+    }
+    Err(DeadlineError::Unanswered)
+}
+
 fn is_answer(received: Received) -> bool {
     received.signal == signal() && received.sender == Pid::INIT.as_raw_pid()
 }
 
 fn ends(received: Received) -> bool {
     [libc::SIGTERM, libc::SIGINT, libc::SIGHUP].contains(&received.signal)
+}
+
+/// Whether a signal says that there is no deadline.
+fn is_endless(received: Received) -> bool {
+    let millis = received.value.unwrap_or_default();
+    Duration::from_millis(millis) >= FOREVER
 }
 
 /// When the command is to be ended, as PID 1 keeps it.
@@ -117,6 +155,7 @@ impl Deadline {
         let hidden = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
         // No other process waits for an answer, which would end it.
         if hidden.is_ok()
+            && !is_endless(received)
             && let Some(Self { command, .. }) = *deadline
             && command > 0
             && command == received.sender
@@ -131,7 +170,10 @@ impl Deadline {
         let Some(millis) = received.value.filter(|_| received.signal == signal()) else {
             return false;
         };
-        let timeout = Duration::from_millis(millis).min(FOREVER);
+        if is_endless(received) {
+            return true;
+        }
+        let timeout = Duration::from_millis(millis);
         let at = Instant::now() + timeout + MARGIN;
         let first = deadline.get_or_insert(Self {
             at,
@@ -187,6 +229,19 @@ mod tests {
         let shorter = deadline.expect("it is set");
         assert!(shorter.at() < first.at());
         assert_eq!(shorter.kill_at() - shorter.at(), GRACE);
+    }
+
+    /// So a process without a limit that comes first does not take the command's answer.
+    #[test]
+    fn flt_27_no_deadline_is_none() {
+        let endless = u64::try_from(FOREVER.as_millis()).expect("it fits");
+        let mut deadline = None;
+        for endless in [endless, u64::MAX] {
+            heard(&mut deadline, Some(endless));
+            assert_eq!(deadline, None);
+        }
+        heard(&mut deadline, Some(endless - 1));
+        assert!(deadline.is_some());
     }
 
     #[test]

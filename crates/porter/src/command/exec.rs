@@ -113,17 +113,16 @@ fn become_command(mut command: RunCommand) -> Result<NotWanted, Error> {
             }
         }
     }
-    // PID 1 makes itself undumpable with the first, which hides its channel from the command.
-    let is_open = || fs::read_dir("/proc/1/fd").is_ok();
-    let forever = || is_open().then_some(deadline::FOREVER);
-    let deadline = command.timeout.or_else(forever);
-    if let Some(timeout) = deadline {
-        match deadline::set(timeout) {
-            // A virtual machine may have another PID 1; the launcher keeps the limit there.
-            Err(DeadlineError::NoContainer)
-                if command.timeout.is_none() || command.without.contains(&Control::Namespaces) => {}
-            set => set?,
-        }
+    let deadline = match command.timeout {
+        Some(timeout) => deadline::set(timeout),
+        // PID 1's channel is no command's, whether that has a deadline or not.
+        None => deadline::hide(),
+    };
+    match deadline {
+        // A virtual machine may have another PID 1; the launcher keeps the limit there.
+        Err(DeadlineError::NoContainer)
+            if command.timeout.is_none() || command.without.contains(&Control::Namespaces) => {}
+        deadline => deadline?,
     }
     prepare(&command)?;
     // An argument can't hold NUL: it came by execve.

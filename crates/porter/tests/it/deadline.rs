@@ -74,11 +74,12 @@ impl Container {
         }
     }
 
-    /// Starts a shell command that may take `timeout`.
-    fn run(&self, way: Way, timeout: Duration, script: &str) -> Command {
+    /// Starts a shell command that may take `timeout`, or for ever.
+    fn run(&self, way: Way, timeout: Option<Duration>, script: &str) -> Command {
         let porter = self.porter.to_str().expect("a name that we chose");
-        let millis = timeout.as_millis().to_string();
-        let mut argv = vec![porter, "run", "--timeout", &millis];
+        let millis = timeout.map(|timeout| timeout.as_millis().to_string());
+        let mut argv = vec![porter, "run"];
+        argv.extend(millis.iter().flat_map(|millis| ["--timeout", millis]));
         for control in ["CON-01", "CON-02", "CON-03", "CON-04"] {
             argv.extend(["--without", control]);
         }
@@ -152,7 +153,7 @@ fn flt_27_pid_1_ends_a_command_whose_launcher_says_nothing() {
         let begun = Instant::now();
         let timeout = Duration::from_millis(500);
         // What it leaves behind goes as well.
-        let _command = container.run(way, timeout, "setsid sleep 1000 & sleep 1000");
+        let _command = container.run(way, Some(timeout), "setsid sleep 1000 & sleep 1000");
         assert_eq!(container.end(), TIMED_OUT, "{way:?}");
         assert!(begun.elapsed() >= timeout, "{way:?}");
     }
@@ -163,7 +164,7 @@ fn flt_27_a_command_that_ignores_sigterm_is_killed_after_the_grace() {
     let container = Container::start();
     let begun = Instant::now();
     let script = "trap '' TERM; while :; do sleep 0.1; done";
-    let _command = container.run(Way::Exec, Duration::from_millis(100), script);
+    let _command = container.run(Way::Exec, Some(Duration::from_millis(100)), script);
     assert_eq!(container.end(), TIMED_OUT);
     assert!(begun.elapsed() >= Duration::from_secs(15));
 }
@@ -182,7 +183,7 @@ fn flt_27_the_agent_can_not_extend_its_deadline() {
              touch tried; sleep 1000",
             kept.display()
         );
-        let command = container.run(way, Duration::from_millis(500), &script);
+        let command = container.run(way, Some(Duration::from_millis(500)), &script);
         let give_up = Instant::now() + LIMIT;
         while !kept.join("tried").exists() {
             assert!(Instant::now() < give_up, "{way:?}: it never tried");
@@ -203,7 +204,7 @@ fn flt_27_a_command_that_ended_before_is_not_called_timed_out() {
     for way in WAYS {
         let container = Container::start();
         let script = "setsid sleep 1000 & exit 0";
-        let _command = container.run(way, Duration::from_millis(100), script);
+        let _command = container.run(way, Some(Duration::from_millis(100)), script);
         assert_eq!(container.end(), 0, "{way:?}");
     }
 }
@@ -233,4 +234,38 @@ fn flt_27_without_a_porter_as_pid_1_the_command_does_not_start() {
     assert_eq!(run(&unproven), (Some(125), refused, false));
     let machine = ["CON-01", "CON-02", "CON-03", "CON-04", "CON-22"];
     assert_eq!(run(&machine), (Some(0), String::new(), true));
+}
+
+/// A process that came first and has no limit, such as the one that keeps logins, must not keep the
+/// command from its own.
+#[test]
+fn flt_27_a_process_before_the_command_does_not_take_its_answer() {
+    for way in WAYS {
+        let container = Container::start();
+        let _first = container.run(way, None, "sleep 1000");
+        let timeout = Some(Duration::from_millis(500));
+        // Of PID 1's channel there is one host.
+        let _command = container.run(Way::Exec, timeout, "sleep 1000");
+        assert_eq!(container.end(), TIMED_OUT, "{way:?}");
+    }
+}
+
+/// Without a limit, too, PID 1 is undumpable before the command has its first instruction: the
+/// command can't take the channel.
+#[test]
+fn a_command_without_a_limit_can_not_look_into_pid_1() {
+    for way in WAYS {
+        let container = Container::start();
+        let script = "ls /proc/1/fd >seen 2>/dev/null; echo $? >code; mv code done; sleep 1000";
+        let _command = container.run(way, None, script);
+        let done = container.dir.path().join("done");
+        let code = loop {
+            if let Ok(code) = fs::read_to_string(&done) {
+                break code;
+            }
+        };
+        assert_eq!(code, "2\n", "{way:?}");
+        let seen = fs::read_to_string(container.dir.path().join("seen"));
+        assert_eq!(seen.expect("it was made"), "", "{way:?}");
+    }
 }
