@@ -154,7 +154,10 @@ fn stays(ctx: &Ctx) -> Result<(), String> {
         .expect_text("left session s")?;
     let attached = attach()?;
     person.types("exit\r")?;
-    attached.wait()?.expect_text("session s stays")?;
+    attached
+        .wait()?
+        .expect_code(0)?
+        .expect_text("session s stays")?;
     ctx.ok("stop s")?;
     // The workspace takes it away.
     fs::write(workspace.join("lazaret.toml"), "[session]\nstay = false\n")
