@@ -78,7 +78,7 @@ mod tests {
             &bin,
         ]);
         let outside = OutsidePath::of(&search, &workspace);
-        assert_eq!(outside.dirs(), [bin.clone()]);
+        assert_eq!(outside.dirs(), std::slice::from_ref(&bin));
         assert_eq!(outside.find("git"), None);
         assert_eq!(outside.find("text"), None);
         assert_eq!(outside.find("other"), Some(bin.join("other")));

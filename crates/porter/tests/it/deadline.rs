@@ -256,13 +256,18 @@ fn flt_27_a_process_before_the_command_does_not_take_its_answer() {
 fn a_command_without_a_limit_can_not_look_into_pid_1() {
     for way in WAYS {
         let container = Container::start();
-        let script = "ls /proc/1/fd >seen 2>/dev/null; echo $? >code; mv code done; sleep 1000";
-        let _command = container.run(way, None, script);
+        let dir = container.dir.path().display().to_string();
+        let script = format!(
+            "cd {dir}; ls /proc/1/fd >seen 2>/dev/null; echo $? >code; mv code done; sleep 1000"
+        );
+        let _command = container.run(way, None, &script);
         let done = container.dir.path().join("done");
+        let give_up = Instant::now() + LIMIT;
         let code = loop {
             if let Ok(code) = fs::read_to_string(&done) {
                 break code;
             }
+            assert!(Instant::now() < give_up, "{way:?}: it does not start");
         };
         assert_eq!(code, "2\n", "{way:?}");
         let seen = fs::read_to_string(container.dir.path().join("seen"));

@@ -3,12 +3,12 @@
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lazaret_protocol::TerminalSize;
 use lazaret_protocol::seat::{FrameReader, FromSeat, ToSeat, WINDOW};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Only what hangs takes that long.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -350,9 +350,14 @@ fn a_command_that_ended_is_waited_for_no_longer() {
         let mut lines = stdout.lines();
         let pid = lines.next().expect("a pid").to_owned();
         assert_eq!((lines.next(), exit), (Some("all of it"), 0));
-        let killed = Command::new("kill").arg(pid).status();
-        assert!(killed.expect("of the system").success(), "it still ran");
+        kill(&pid, Signal::TERM);
     }
+}
+
+/// Signals a process, which still runs.
+fn kill(pid: &str, signal: Signal) {
+    let pid = pid.parse().ok().and_then(Pid::from_raw);
+    kill_process(pid.expect("a pid"), signal).expect("it runs");
 }
 
 /// Whether a process is there, and no zombie.
@@ -419,8 +424,7 @@ fn a_command_that_may_stay_goes_on() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(runs(&pid));
-    let killed = Command::new("kill").args(["-9", &pid]).status();
-    assert!(killed.expect("of the system").success());
+    kill(&pid, Signal::KILL);
 }
 
 /// SIGTERM for everyone is the command's to obey, and the seat's to report.
@@ -431,9 +435,7 @@ fn a_seat_outlives_sigterm() {
         "trap 'echo bye; exit 5' TERM; echo ready; sleep 1000 & wait",
     );
     seat.until("ready");
-    let own = seat.handle.pids()[0].to_string();
-    let killed = Command::new("kill").arg(&own).status();
-    assert!(killed.expect("of the system").success());
+    kill(&seat.handle.pids()[0].to_string(), Signal::TERM);
     seat.say(ToSeat::Signal(15));
     let (stdout, _, exit) = seat.rest();
     assert_eq!((&*stdout, exit), ("ready\nbye\n", 5));
