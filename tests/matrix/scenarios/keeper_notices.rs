@@ -126,7 +126,7 @@ fn bell(ctx: &Ctx) -> Result<(), String> {
     person.types("sleep 1.5; printf 'be''ll\\007'; echo rung\r")?;
     person.waits_for("bell\x07rung")?;
     person.types("exit\r")?;
-    attached.wait()?;
+    attached.wait()?.expect_code(0)?;
     let seen = person.seen();
     let bells = seen.matches('\x07').count();
     expect(&format!("two bells: {seen:?}"), || bells == 2)
