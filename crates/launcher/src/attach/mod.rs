@@ -300,7 +300,13 @@ impl Shown for OnTerminal<'_> {
                 self.left = Left::Yes;
             }
             drop(terminal);
-            drop(self.stderr.write_all(&std::mem::take(&mut self.held)));
+            let held = std::mem::take(&mut self.held);
+            let said: &[u8] = match self.left {
+                // The command has left the cursor anywhere.
+                Left::Yes => b"\n",
+                Left::No => &held,
+            };
+            drop(self.stderr.write_all(said));
         }
         self.left
     }

@@ -74,6 +74,8 @@ enum Drawn {
 
 #[derive(Debug)]
 struct Screen {
+    /// Whether anything was printed: a client that comes before keeps its screen as it is.
+    is_drawn: bool,
     filter: ScreenSanitizer,
     state: ScreenState,
     notices: Notices,
@@ -104,6 +106,7 @@ impl Hub {
     pub(super) fn new(begun: Begun) -> Self {
         let drawn = match begun.streams {
             Streams::Terminal(size) => Drawn::Screen(Box::new(Screen {
+                is_drawn: false,
                 filter: ScreenSanitizer::default(),
                 state: ScreenState::new(size),
                 notices: Notices::default(),
@@ -508,6 +511,7 @@ impl State {
         let is_driven = self.clients.iter().any(|attached| attached.drives);
         let (frames, notice) = match &mut self.drawn {
             Drawn::Screen(screen) => {
+                screen.is_drawn = true;
                 screen.notices.feed(chunk);
                 let notice = screen.notices.take(Instant::now());
                 let filtered = screen.filter.pass(chunk);
@@ -543,6 +547,7 @@ impl Drawn {
     /// Returns what a client is to get that has seen nothing.
     fn frames(&self) -> Vec<Frame> {
         match self {
+            Self::Screen(screen) if !screen.is_drawn => Vec::new(),
             Self::Screen(screen) => {
                 let first = Frame::new(Kind::Screen, Vec::new());
                 let rest = screen.state.restore();
