@@ -157,7 +157,8 @@ impl Hub {
     /// Attaches a client: its queue begins with the answer and with what there is to see.
     pub(super) fn attach(&self, attach: &Attach) -> Result<Arc<Client>, Refused> {
         let mut state = self.lock();
-        state.accepts(state.clients.len() < MOST_CLIENTS)?;
+        state.accepts()?;
+        has_room(state.clients.len(), MOST_CLIENTS)?;
         let is_driven = state.clients.iter().any(|attached| attached.drives);
         let drives = match (attach.mode, is_driven) {
             (AttachMode::Drive, true) => {
@@ -251,7 +252,8 @@ impl Hub {
     /// Shows a client each event after `since`, and those that follow.
     pub(super) fn listen(&self, since: &[SessionEvent]) -> Result<Arc<Client>, Refused> {
         let mut state = self.lock();
-        state.accepts(state.listeners.len() < MOST_CLIENTS)?;
+        // Also while the session ends: its end is what most wait for.
+        has_room(state.listeners.len(), MOST_CLIENTS)?;
         let client = Arc::new(Client::new(state.new_id(), Delivery::Lossy));
         if let Ok(reply) = Frame::json(Kind::Reply, &Reply::Ok(Accepted::default())) {
             client.tell(&reply);
@@ -296,7 +298,8 @@ impl Hub {
         /// The most of them at once; PID 1 has as many places.
         const MOST: usize = 31;
         let mut state = self.lock();
-        state.accepts(state.execs < MOST)?;
+        state.accepts()?;
+        has_room(state.execs, MOST)?;
         state.execs += 1;
         state.quiet_since = Instant::now();
         Ok(())
@@ -450,19 +453,14 @@ impl Hub {
 }
 
 impl State {
-    /// Refuses what comes too late, or is too much.
-    fn accepts(&self, has_room: bool) -> Result<(), Refused> {
-        let is_ending = self.session == KeeperState::Ending;
-        match (is_ending, has_room) {
-            (true, _) => Err(refused(
-                RefusalCode::Ending,
-                "the session is ending".to_owned(),
-            )),
-            (false, false) => Err(refused(
-                RefusalCode::Busy,
-                "the session has as many clients as it can take".to_owned(),
-            )),
-            (false, true) => Ok(()),
+    /// Refuses what comes too late.
+    fn accepts(&self) -> Result<(), Refused> {
+        match self.session {
+            KeeperState::Running | KeeperState::Idle => Ok(()),
+            KeeperState::Ending => {
+                let text = "the session is ending".to_owned();
+                Err(refused(RefusalCode::Ending, text))
+            }
         }
     }
 
@@ -564,4 +562,13 @@ fn tell_event(client: &Client, event: &SessionEvent) {
     if let Ok(frame) = Frame::json(Kind::Event, event) {
         client.tell(&frame);
     }
+}
+
+/// Refuses one more if there are as many as there may be.
+fn has_room(there: usize, most: usize) -> Result<(), Refused> {
+    if there < most {
+        return Ok(());
+    }
+    let text = "the session has as many clients as it can take".to_owned();
+    Err(refused(RefusalCode::Busy, text))
 }
