@@ -4,7 +4,6 @@
 //! gets the screen as it is. One client drives: it types, and its terminal has the size. With no
 //! driver the hub answers what the command asks its terminal for, so that no program hangs.
 
-use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,20 +12,17 @@ use lazaret_runtime::TerminalSize;
 
 use super::answer::refused;
 use super::client::{Client, Delivery};
+use super::drawn::{Drawn, Printed, Streams};
 use super::frame::{Channel, Frame, Kind};
 use super::journal::{Happening, Journal, SessionEvent, StopCause};
 use super::limits::Limits;
 use super::message::{
     Accepted, Attach, AttachMode, Exit, KeeperState, KeeperStatus, RefusalCode, Refused, Reply,
 };
-use crate::output::screen::{Notices, ScreenSanitizer, ScreenState};
 use crate::output::terminal::Typed;
 
 /// The most clients at once.
 const MOST_CLIENTS: usize = 16;
-
-/// How much of the output of a command without a terminal a client is shown that comes later.
-const TAIL: usize = 64 << 10;
 
 /// How long the last words may take to reach a client.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -63,33 +59,6 @@ struct Attached {
     drives: bool,
 }
 
-/// What was printed so far, as far as a client that comes later needs it.
-#[derive(Debug)]
-enum Drawn {
-    /// The command has a terminal.
-    Screen(Box<Screen>),
-    /// It has none: the last bytes, each with its stream.
-    Tail(VecDeque<Frame>, usize),
-}
-
-#[derive(Debug)]
-struct Screen {
-    /// Whether anything was printed: a client that comes before keeps its screen as it is.
-    is_drawn: bool,
-    filter: ScreenSanitizer,
-    state: ScreenState,
-    notices: Notices,
-}
-
-/// What a command is connected with.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Streams {
-    /// A terminal of this size.
-    Terminal(TerminalSize),
-    /// Pipes.
-    Pipes,
-}
-
 /// What a hub begins with.
 #[derive(Debug)]
 pub(super) struct Begun {
@@ -104,19 +73,10 @@ pub(super) struct Begun {
 
 impl Hub {
     pub(super) fn new(begun: Begun) -> Self {
-        let drawn = match begun.streams {
-            Streams::Terminal(size) => Drawn::Screen(Box::new(Screen {
-                is_drawn: false,
-                filter: ScreenSanitizer::default(),
-                state: ScreenState::new(size),
-                notices: Notices::default(),
-            })),
-            Streams::Pipes => Drawn::Tail(VecDeque::new(), 0),
-        };
         let now = Instant::now();
         Self {
             state: Mutex::new(State {
-                drawn,
+                drawn: Drawn::of(begun.streams),
                 clients: Vec::new(),
                 listeners: Vec::new(),
                 watchers: Vec::new(),
@@ -178,7 +138,7 @@ impl Hub {
         }
         let accepted = Accepted {
             driver: drives,
-            terminal: matches!(state.drawn, Drawn::Screen(_)),
+            terminal: state.drawn.has_terminal(),
             prefix: Some(self.prefix),
             status: None,
         };
@@ -488,8 +448,8 @@ impl State {
     }
 
     fn resize(&mut self, size: TerminalSize) {
-        if let Drawn::Screen(screen) = &mut self.drawn {
-            screen.state.resize(size);
+        if self.drawn.has_terminal() {
+            self.drawn.resize(size);
             drop(self.typed.send(Typed::Resize(size)));
         }
     }
@@ -506,55 +466,19 @@ impl State {
 
     /// Draws what was printed. Returns what clients are to get.
     fn draw(&mut self, channel: Channel, chunk: &[u8]) -> Vec<Frame> {
+        let Printed {
+            frames,
+            replies,
+            notice,
+        } = self.drawn.draw(channel, chunk);
         let is_driven = self.clients.iter().any(|attached| attached.drives);
-        let (frames, notice) = match &mut self.drawn {
-            Drawn::Screen(screen) => {
-                screen.is_drawn = true;
-                screen.notices.feed(chunk);
-                let notice = screen.notices.take(Instant::now());
-                let filtered = screen.filter.pass(chunk);
-                screen.state.feed(&filtered);
-                let replies = screen.state.take_replies();
-                if !is_driven && !replies.is_empty() {
-                    drop(self.typed.send(Typed::Keys(replies)));
-                }
-                (Frame::data(Channel::Screen, &filtered).collect(), notice)
-            }
-            Drawn::Tail(tail, held) => {
-                let frames: Vec<Frame> = Frame::data(channel, chunk).collect();
-                for frame in &frames {
-                    *held += frame.payload.len();
-                    tail.push_back(frame.clone());
-                }
-                while *held > TAIL
-                    && let Some(oldest) = tail.pop_front()
-                {
-                    *held -= oldest.payload.len();
-                }
-                (frames, None)
-            }
-        };
+        if !is_driven && !replies.is_empty() {
+            drop(self.typed.send(Typed::Keys(replies)));
+        }
         if let Some(notice) = notice {
             self.happened(Happening::NeedsInput { text: notice.text });
         }
         frames
-    }
-}
-
-impl Drawn {
-    /// Returns what a client is to get that has seen nothing.
-    fn frames(&self) -> Vec<Frame> {
-        match self {
-            Self::Screen(screen) if !screen.is_drawn => Vec::new(),
-            Self::Screen(screen) => {
-                let first = Frame::new(Kind::Screen, Vec::new());
-                let rest = screen.state.restore();
-                std::iter::once(first)
-                    .chain(Frame::data(Channel::Screen, &rest))
-                    .collect()
-            }
-            Self::Tail(tail, _) => tail.iter().cloned().collect(),
-        }
     }
 }
 

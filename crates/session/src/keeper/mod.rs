@@ -19,7 +19,7 @@
 //! |---|---|
 //! | [`frame`], [`message`] | the protocol |
 //! | `place`, `server` | the socket, and who comes in there |
-//! | `hub`, `client` | output to every client, input from one |
+//! | `hub`, `drawn`, `client` | output to every client, input from one |
 //! | `exec` | a process beside the command |
 //! | [`journal`] | what happened, in numbers |
 //! | [`connection`] | the client's end |
@@ -27,6 +27,7 @@
 mod answer;
 mod client;
 pub mod connection;
+mod drawn;
 mod exec;
 pub mod frame;
 mod hub;
@@ -47,8 +48,9 @@ use std::time::Duration;
 use lazaret_runtime::TerminalSize;
 
 use crate::cancel::Cancel;
+use crate::keeper::drawn::Streams;
 use crate::keeper::frame::Channel;
-use crate::keeper::hub::{Begun, Hub, Streams};
+use crate::keeper::hub::{Begun, Hub};
 use crate::keeper::journal::{Happening, Journal, SessionEvent};
 use crate::keeper::limits::Limits;
 use crate::keeper::live::LiveContainer;
