@@ -292,6 +292,6 @@ fn over_the_limits(ctx: &Ctx) -> Result<(), String> {
     expect("no view is left", || {
         quarantine.map_or(true, |mut views| views.next().is_none())
     })?;
-    ctx.ok("rm --force s")?;
+    ctx.ok("rm --force --no-capture s")?;
     Ok(())
 }
