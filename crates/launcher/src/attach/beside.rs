@@ -71,7 +71,7 @@ pub(crate) fn carry(
     let _guard = app.cancel.guard(move |level| {
         let interrupt = Signal { n: INTERRUPT };
         match (level, Frame::json(Kind::Signal, &interrupt)) {
-            (CancelLevel::Asked, Ok(frame)) => drop(signalled.send(&frame)),
+            (CancelLevel::Asked, Ok(frame)) => signalled.send_or_close(&frame),
             _ => signalled.close(),
         }
     });

@@ -11,12 +11,12 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use lazaret_runtime::SessionId;
-use lazaret_session::keeper::connection::{Connection, KeeperError};
+use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::{Channel, Frame, Kind};
 use lazaret_session::keeper::journal::{Happening, SessionEvent};
 use lazaret_session::keeper::message::{Accepted, Attach, AttachMode, Exit, Request, Size};
 use lazaret_session::output::terminal::size;
-use lazaret_session::store::SessionDir;
+use lazaret_session::store::Store;
 use rustix::termios::tcgetattr;
 
 use crate::app::App;
@@ -25,6 +25,7 @@ use crate::attach::terminal::{Driven, Terminal, TypingEnd};
 use crate::environment::StreamKind;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::keeper::plain;
+use crate::session_access::kept_live::ask;
 use crate::ui::terminal::{Destination, filtered};
 use crate::ui::{Output, OutputFormat, UiWriter};
 
@@ -44,17 +45,6 @@ pub(crate) enum AttachEnd {
     Lost,
 }
 
-/// Why a client can't be attached, besides the keeper's reasons.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum AttachError {
-    /// No process keeps the session.
-    #[error("no command of the session runs")]
-    NoKeeper,
-    /// See [`KeeperError`].
-    #[error(transparent)]
-    Keeper(#[from] KeeperError),
-}
-
 /// What SIGINT and SIGTERM do to a client; SIGHUP, with which its terminal goes, always has it leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnSignal {
@@ -69,11 +59,12 @@ pub(crate) enum OnSignal {
 /// # Errors
 /// The session has no keeper, or that refuses.
 pub(crate) fn attach(
-    dir: &SessionDir,
+    store: &Store,
+    id: &SessionId,
     mode: AttachMode,
     on_signal: OnSignal,
     app: &App,
-) -> Result<Result<AttachEnd, AttachError>, Failure> {
+) -> Result<AttachEnd, Failure> {
     let streams = app.env.streams;
     let has_terminal = [streams.stdin, streams.stdout] == [StreamKind::Terminal; 2]
         && app.ui.format() == OutputFormat::Text;
@@ -84,15 +75,11 @@ pub(crate) fn attach(
         },
         size: has_terminal.then(|| Size::from(size())),
     });
-    let (connection, accepted) = match Connection::ask(dir, &request) {
-        Ok(Some(attached)) => attached,
-        Ok(None) => return Ok(Err(AttachError::NoKeeper)),
-        Err(error) => return Ok(Err(error.into())),
-    };
+    let (connection, accepted) = ask(store, &store.find(id)?, &request)?;
     let attached = Attached {
         connection: &connection,
         accepted: &accepted,
-        session: dir.id(),
+        session: id,
         app,
     };
     let leaving = connection.clone();
@@ -101,7 +88,7 @@ pub(crate) fn attach(
         match on_signal {
             OnSignal::Stop if !is_gone => {
                 // A keeper that is gone has ended the session.
-                drop(leaving.send(&Frame::new(Kind::Signal, Vec::new())));
+                leaving.send_or_close(&Frame::new(Kind::Signal, Vec::new()));
             }
             OnSignal::Stop | OnSignal::Leave => leaving.close(),
         }
@@ -113,10 +100,10 @@ pub(crate) fn attach(
     let was_left = connection.is_closed() && app.cancel.level().is_some();
     // It was for the session.
     app.cancel.acknowledge();
-    Ok(Ok(match end {
+    Ok(match end {
         AttachEnd::Lost if was_left => AttachEnd::Detached,
         end => end,
-    }))
+    })
 }
 
 /// Returns the prefix of the session's profile.

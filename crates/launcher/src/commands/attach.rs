@@ -3,10 +3,9 @@
 use lazaret_runtime::SessionId;
 
 use crate::app::App;
-use crate::attach::{AttachEnd, AttachError, OnSignal, attach};
+use crate::attach::{AttachEnd, OnSignal, attach};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session_access::kept_live::{not_live, unanswered};
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::OutputFormat;
 use lazaret_session::keeper::message::{AttachMode, Exit};
@@ -31,17 +30,13 @@ pub struct Args {
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     let id = args.session.find(Unnamed::Running, &store, app)?;
-    let dir = store.find(&id)?;
     let mode = match (args.read_only, args.take) {
         (true, _) => AttachMode::Watch,
         (false, true) => AttachMode::Take,
         (false, false) => AttachMode::Drive,
     };
-    match attach(&dir, mode, OnSignal::Leave, app)? {
-        Ok(end) => ended(end, &store, &id, app),
-        Err(AttachError::NoKeeper) => Err(not_live(&store, &dir)),
-        Err(AttachError::Keeper(error)) => Err(unanswered(&id, error)),
-    }
+    let end = attach(&store, &id, mode, OnSignal::Leave, app)?;
+    ended(end, &store, &id, app)
 }
 
 /// Says how it ended.

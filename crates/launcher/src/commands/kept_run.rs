@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use super::run::args::{self, Args};
 use crate::app::App;
-use crate::attach::{AttachEnd, AttachError, OnSignal, attach};
+use crate::attach::{AttachEnd, OnSignal, attach};
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -14,7 +14,6 @@ use crate::profile::units::Span;
 use crate::profile::{self, SessionRules};
 use crate::resolve::run_spec::{Connected, RunRequest};
 use crate::resolve::scope::WorkspaceScope;
-use crate::session_access::kept_live::{not_live, unanswered};
 use crate::session_access::question;
 use crate::ui::OutputFormat;
 use lazaret_runtime::SessionId;
@@ -58,17 +57,11 @@ pub(super) fn front(run: &Args, follows: Follows, app: &App) -> Result<Begun, Fa
 /// The session can't be reached, or what is decided can't be done.
 pub(super) fn follow(id: &SessionId, on_signal: OnSignal, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let dir = store.find(id)?;
     let mode = match app.env.streams.stdin {
         StreamKind::Terminal => AttachMode::Drive,
         StreamKind::Other => AttachMode::Follow,
     };
-    let end = match attach(&dir, mode, on_signal, app)? {
-        Ok(end) => end,
-        Err(AttachError::NoKeeper) => return Err(not_live(&store, &dir)),
-        Err(AttachError::Keeper(error)) => return Err(unanswered(id, error)),
-    };
-    match end {
+    match attach(&store, id, mode, on_signal, app)? {
         AttachEnd::Ended(Exit {
             code, ask: true, ..
         }) => {

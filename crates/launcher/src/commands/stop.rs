@@ -1,6 +1,5 @@
 //! `lazaret stop`.
 
-use lazaret_gate::format::count;
 use serde_json::json;
 
 use crate::app::App;
@@ -10,9 +9,9 @@ use crate::session_access::kept_live::ask;
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::OutputFormat;
 use lazaret_session::keeper::frame::Kind;
-use lazaret_session::keeper::message::{Exit, Request, Stop};
+use lazaret_session::keeper::message::{Request, Stop};
 use lazaret_session::store::Store;
-use lazaret_session::store::status::Status;
+use lazaret_session::store::status::{State, Status};
 
 /// End a session of `start`, and collect what it changed
 ///
@@ -38,38 +37,31 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     drop(stopping);
     let leaving = heard.clone();
     let _guard = app.cancel.guard(move |_| leaving.close());
-    let exit = loop {
-        match heard.read() {
-            Ok(Some(frame)) if frame.kind == Kind::Exit => break frame.parse::<Exit>().ok(),
-            Ok(Some(_)) => {}
-            Ok(None) | Err(_) => break None,
-        }
-    };
+    let mut has_ended = false;
+    while let Ok(Some(frame)) = heard.read() {
+        has_ended |= frame.kind == Kind::Exit;
+    }
     if app.cancel.level().is_some() {
         app.ui.status(&format!("session {id} goes on ending"));
         return Ok(ExitCode::INTERRUPTED);
     }
-    if exit.is_none() && store.is_live(&id)? {
+    if !has_ended && store.is_live(&id)? {
         let text = format!("session {id} did not say how it ended");
         return Err(Failure::message(FailureKind::State, text));
     }
     let record = dir.record()?;
     let status = Status::of(&store, &dir, &record);
-    let changed = exit
-        .and_then(|exit| exit.report)
-        .and_then(|report| report.get("changes")?.get("total")?.as_u64());
     match app.ui.format() {
         OutputFormat::Json => app
             .ui
             .json(&json!({ "session": id.as_str(), "state": status.state })),
         OutputFormat::Text => {
-            let changed = changed.map_or(String::new(), |changed| {
-                format!(", {} changes", count(changed))
-            });
-            app.ui.status(&format!(
-                "session {id} is stopped: {}{changed}",
-                status.state.as_str()
-            ));
+            let state = status.state.as_str();
+            app.ui.status(&format!("session {id} is stopped: {state}"));
+            if status.state == State::Kept {
+                app.ui
+                    .hint(&format!("`lazaret review {id}` shows what waits."));
+            }
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -169,7 +169,9 @@ words!(FillError: Verify | Gateway | Porter | Update | Pack | Volume | Protect |
 );
 
 words!(RunError: Interrupted | Create | Fill | Guard | Store | Io;
-    error @ RunError::Unreachable(_) => Self::new(FailureKind::State, error),
+    RunError::Unreachable { id, source } => Self::new(FailureKind::State, source)
+        .context("clients can't reach the session, so its command does not start")
+        .hinted(nothing_is_lost(&id)),
     RunError::Lost { id, source } => Self::new(FailureKind::Engine, source)
         .context("lost sight of the command")
         .hinted(format!(

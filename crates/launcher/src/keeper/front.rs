@@ -14,6 +14,9 @@ use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 
+/// What is said of a keeper that makes no sense.
+const BROKEN: &str = "the session's keeper can't be started";
+
 /// How a keeper began.
 #[derive(Debug)]
 pub(crate) enum Begun {
@@ -28,20 +31,11 @@ pub(crate) enum Begun {
 /// # Errors
 /// The process can't be started.
 pub(crate) fn begin(order: &Order, app: &App) -> Result<Begun, Failure> {
-    let broken = || {
-        (
-            FailureKind::Internal,
-            "the session's keeper can't be started",
-        )
-    };
-    let (kind, text) = broken();
-    let begun = start(order, app);
-    let (line, code) = begun.or_fail(kind, text)?;
+    let (line, code) = start(order, app).or_fail(FailureKind::Internal, BROKEN)?;
     match serde_json::from_str::<Reachable>(&line) {
         Ok(Reachable { session }) => {
-            let (kind, text) = broken();
             let id = session.parse::<SessionId>();
-            Ok(Begun::Reachable(id.or_fail(kind, text)?))
+            Ok(Begun::Reachable(id.or_fail(FailureKind::Internal, BROKEN)?))
         }
         Err(_) => Ok(Begun::Ended(code.unwrap_or(ExitCode::FAILED))),
     }

@@ -162,19 +162,19 @@ fn watch(front: io::Result<UnixStream>, gone: Arc<Mutex<Option<lazaret_session::
 /// Leaves the terminal: no signal comes from it any more, nothing is read from it, and what is said
 /// goes to clients and into a file.
 fn leave_terminal(dir: &SessionDir, messages: Messages) -> io::Result<JoinHandle<()>> {
-    // It fails for the leader of a process group, which has no terminal to leave: a process that
-    // was started by the one who began it leads none.
-    rustix::process::setsid()?;
-    #[cfg(target_os = "linux")]
-    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
-    let nothing = nothing()?;
-    rustix::stdio::dup2_stdin(&nothing)?;
-    rustix::stdio::dup2_stdout(&nothing)?;
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    rustix::stdio::dup2_stderr(&write)?;
     let file = (OpenOptions::new().create(true).append(true))
         .mode(0o600)
         .open(dir.file("keeper").join("messages"))?;
+    let nothing = nothing()?;
+    // What fails up to here is said on the terminal. This fails for the leader of a process group
+    // only, which a process that was just started is not.
+    rustix::process::setsid()?;
+    #[cfg(target_os = "linux")]
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
+    rustix::stdio::dup2_stdin(&nothing)?;
+    rustix::stdio::dup2_stdout(&nothing)?;
+    rustix::stdio::dup2_stderr(&write)?;
     Ok(thread::spawn(move || relay(read, messages, file)))
 }
 

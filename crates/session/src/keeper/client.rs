@@ -10,8 +10,11 @@ use std::time::{Duration, Instant};
 
 use super::frame::Frame;
 
-/// The most bytes that wait for a client.
+/// The most bytes of output that wait for a client.
 const MOST: usize = 1 << 20;
+
+/// The most bytes of anything: a client that does not read for so long is given up.
+const GIVE_UP: usize = 4 << 20;
 
 /// What becomes of output that a client does not read in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,11 +97,14 @@ impl Client {
         self.changed.notify_all();
     }
 
-    /// Adds what is small, and may not be lost.
+    /// Adds what is small, and may not be lost. A client with too much of it is given up.
     pub(super) fn tell(&self, frame: &Frame) {
         let mut queue = self.lock();
         if !queue.is_closed {
             queue.add(frame.to_bytes());
+        }
+        if queue.bytes > GIVE_UP {
+            queue.give_up();
         }
         self.changed.notify_all();
     }
@@ -141,11 +147,7 @@ impl Client {
 
     /// Says that nothing can be written any more.
     pub(super) fn gone(&self) {
-        let mut queue = self.lock();
-        queue.is_gone = true;
-        queue.is_closed = true;
-        queue.frames.clear();
-        queue.bytes = 0;
+        self.lock().give_up();
         self.changed.notify_all();
     }
 
@@ -178,6 +180,13 @@ impl Queue {
     fn add(&mut self, bytes: Vec<u8>) {
         self.bytes += bytes.len();
         self.frames.push_back(bytes);
+    }
+
+    fn give_up(&mut self) {
+        self.is_gone = true;
+        self.is_closed = true;
+        self.frames.clear();
+        self.bytes = 0;
     }
 }
 
@@ -225,6 +234,16 @@ mod tests {
             }
             assert_eq!(client.next(), Next::End);
         });
+    }
+
+    #[test]
+    fn a_client_that_never_reads_is_given_up() {
+        let client = Client::new(1, Delivery::Lossy);
+        for _ in 0..1000 {
+            client.tell(&output(1));
+        }
+        assert_eq!(client.next(), Next::End);
+        assert_eq!(client.lock().bytes, 0);
     }
 
     #[test]

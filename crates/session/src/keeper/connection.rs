@@ -3,8 +3,8 @@
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::frame::{Frame, Kind};
@@ -52,6 +52,8 @@ pub struct Connection(Arc<Open>);
 #[derive(Debug)]
 struct Open {
     stream: UnixStream,
+    /// Held while a frame is written, so that two of them never mix.
+    sending: Mutex<()>,
     is_closed: AtomicBool,
 }
 
@@ -92,8 +94,11 @@ impl Connection {
             .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
         match frame.parse()? {
             Reply::Ok(accepted) => {
-                let is_closed = AtomicBool::new(false);
-                let open = Open { stream, is_closed };
+                let open = Open {
+                    stream,
+                    sending: Mutex::new(()),
+                    is_closed: AtomicBool::new(false),
+                };
                 Ok(Some((Self(Arc::new(open)), accepted)))
             }
             Reply::Error(no) => Err(KeeperError::Refused(no)),
@@ -116,7 +121,23 @@ impl Connection {
     /// # Errors
     /// The connection's.
     pub fn send(&self, frame: &Frame) -> io::Result<()> {
+        let _whole = self
+            .0
+            .sending
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         frame.write_to(&mut &self.0.stream)
+    }
+
+    /// Sends a frame, or ends the connection if another thread is held up by sending one.
+    pub fn send_or_close(&self, frame: &Frame) {
+        let sent = match self.0.sending.try_lock() {
+            Ok(_whole) => frame.write_to(&mut &self.0.stream),
+            Err(_) => Err(io::ErrorKind::WouldBlock.into()),
+        };
+        if sent.is_err() {
+            self.close();
+        }
     }
 
     /// Ends the connection: a read on another thread returns.

@@ -19,6 +19,7 @@ use super::limits::Limits;
 use super::message::{
     Accepted, Attach, AttachMode, Exit, KeeperState, KeeperStatus, RefusalCode, Refused, Reply,
 };
+use crate::cancel::Cancel;
 use crate::output::terminal::Typed;
 
 /// The most clients at once.
@@ -32,6 +33,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(super) struct Hub {
     state: Mutex<State>,
     changed: Condvar,
+    cancel: Cancel,
     prefix: char,
 }
 
@@ -67,6 +69,8 @@ pub(super) struct Begun {
     pub(super) typed: Sender<Typed>,
     pub(super) journal: Journal,
     pub(super) limits: Limits,
+    /// Ends the command.
+    pub(super) cancel: Cancel,
     /// See [`Accepted::prefix`].
     pub(super) prefix: char,
 }
@@ -91,6 +95,7 @@ impl Hub {
                 began: now,
             }),
             changed: Condvar::new(),
+            cancel: begun.cancel,
             prefix: begun.prefix,
         }
     }
@@ -125,7 +130,7 @@ impl Hub {
                 let text = "another client drives this session".to_owned();
                 return Err(refused(RefusalCode::Driven, text));
             }
-            (AttachMode::Take | AttachMode::Drive, _) => true,
+            (AttachMode::Take | AttachMode::Drive, _) => state.drawn.has_terminal(),
             (AttachMode::Follow | AttachMode::Watch, _) => false,
         };
         let delivery = match attach.mode {
@@ -293,14 +298,19 @@ impl Hub {
         self.changed.notify_all();
     }
 
-    /// Says that the session is to be stopped. Only the first cause counts.
+    /// Stops the session; a command that runs is ended. Only the first call counts.
     pub(super) fn stop(&self, why: StopCause) {
         let mut state = self.lock();
-        if state.stop.is_none() {
-            state.stop = Some(why);
-            state.session = KeeperState::Ending;
-            state.happened(Happening::Stopping { why });
+        if state.stop.is_some() {
+            return;
         }
+        state.stop = Some(why);
+        // With the lock: a command that has ended meanwhile must not leave this for what follows.
+        if state.session == KeeperState::Running {
+            self.cancel.raise();
+        }
+        state.session = KeeperState::Ending;
+        state.happened(Happening::Stopping { why });
         self.changed.notify_all();
     }
 

@@ -9,7 +9,7 @@
 //! keeper → client   HELLO
 //! client → keeper   REQUEST                              one for each connection
 //! keeper → client   REPLY                                an error ends the connection
-//!   attach          → DATA stdin, RESIZE, TAKE           ← SCREEN, DATA, EVENT, MESSAGE, EXIT
+//!   attach          → DATA stdin, RESIZE, TAKE, SIGNAL   ← SCREEN, DATA, EVENT, MESSAGE, EXIT
 //!   exec            → DATA stdin, EOF, RESIZE, SIGNAL    ← DATA stdout, DATA stderr, EXIT
 //!   events          ← EVENT, EXIT
 //!   status, stop, limits: nothing more
@@ -109,7 +109,9 @@ pub struct Keeper {
     options: KeeperOptions,
     cancel: Cancel,
     on_reachable: Mutex<Option<OnReachable>>,
-    typed: (mpsc::Sender<Typed>, Mutex<Option<Receiver<Typed>>>),
+    typed: mpsc::Sender<Typed>,
+    /// Its other end, until the command has it.
+    to_type: Mutex<Option<Receiver<Typed>>>,
     live: OnceLock<Reachable>,
 }
 
@@ -136,7 +138,8 @@ impl Keeper {
             options,
             cancel,
             on_reachable: Mutex::new(Some(on_reachable)),
-            typed: (sender, Mutex::new(Some(receiver))),
+            typed: sender,
+            to_type: Mutex::new(Some(receiver)),
             live: OnceLock::new(),
         }
     }
@@ -169,12 +172,13 @@ impl CommandIo for Keeper {
         let first = self.options.first;
         let hub = Arc::new(Hub::new(Begun {
             streams,
-            typed: self.typed.0.clone(),
+            typed: self.typed.clone(),
             journal: Journal::open(dir),
             limits: self.options.limits,
+            cancel: self.cancel.clone(),
             prefix: self.options.prefix,
         }));
-        let server = Server::new(Arc::clone(&hub), dir, live, self.cancel.clone());
+        let server = Server::new(Arc::clone(&hub), dir, live);
         let listener = place::listen(dir)?;
         let serving = Arc::clone(&server);
         thread::spawn(move || serving.serve(&listener));
@@ -204,7 +208,7 @@ impl CommandIo for Keeper {
     }
 
     fn terminal(&self) -> Option<CommandTerminal> {
-        let receiver = self.typed.1.lock();
+        let receiver = self.to_type.lock();
         let receiver = receiver.unwrap_or_else(PoisonError::into_inner).take();
         Some(CommandTerminal {
             size: self.options.terminal?,
@@ -236,7 +240,8 @@ impl CommandIo for Keeper {
             timed_out: end.timed_out,
             stays,
         });
-        while stays && !hub.await_stop(LOOK) && is_up() {}
+        // A signal to this process ends it as `stop` does.
+        while stays && self.cancel.level().is_none() && !hub.await_stop(LOOK) && is_up() {}
         // It was for the command, which has ended.
         self.cancel.acknowledge();
     }

@@ -15,15 +15,14 @@ fn dir(session: &SessionDir) -> PathBuf {
     session.file("keeper")
 }
 
-/// Names a socket in as few bytes as it takes.
-fn short(dir: &File) -> PathBuf {
+/// Names the socket in a directory that is open, in as few bytes as it takes: elsewhere than on
+/// Linux, by its path.
+fn short(path: &Path, dir: &File) -> PathBuf {
     match cfg!(target_os = "linux") {
         true => Path::new("/proc/self/fd")
             .join(dir.as_raw_fd().to_string())
             .join("sock"),
-        false => Path::new("/dev/fd")
-            .join(dir.as_raw_fd().to_string())
-            .join("sock"),
+        false => path.join("sock"),
     }
 }
 
@@ -37,7 +36,7 @@ pub(super) fn listen(session: &SessionDir) -> io::Result<UnixListener> {
     // Who holds the session's lock is its only keeper: what is there was another's.
     ok_if_absent(fs::remove_file(dir.join("sock")))?;
     let opened = File::open(&dir)?;
-    UnixListener::bind(short(&opened))
+    UnixListener::bind(short(&dir, &opened))
 }
 
 /// Removes the socket.
@@ -50,10 +49,11 @@ pub(super) fn remove(session: &SessionDir) {
 /// # Errors
 /// The system's.
 pub(super) fn connect(session: &SessionDir) -> io::Result<Option<UnixStream>> {
-    let Some(opened) = ok_if_absent(File::open(dir(session)))? else {
+    let dir = dir(session);
+    let Some(opened) = ok_if_absent(File::open(&dir))? else {
         return Ok(None);
     };
-    match UnixStream::connect(short(&opened)) {
+    match UnixStream::connect(short(&dir, &opened)) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(None),
         connected => ok_if_absent(connected),
     }

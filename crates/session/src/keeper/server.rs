@@ -19,7 +19,6 @@ use super::message::{
     Accepted, Attach, Hello, KeeperState, MAGIC, PROTOCOL, RefusalCode, Reply, Request, Size, Stop,
 };
 use super::place;
-use crate::cancel::Cancel;
 use crate::output::terminal::Typed;
 use crate::store::SessionDir;
 
@@ -38,22 +37,15 @@ pub(super) struct Server {
     hub: Arc<Hub>,
     dir: SessionDir,
     live: LiveContainer,
-    cancel: Cancel,
     connections: AtomicUsize,
 }
 
 impl Server {
-    pub(super) fn new(
-        hub: Arc<Hub>,
-        dir: &SessionDir,
-        live: LiveContainer,
-        cancel: Cancel,
-    ) -> Arc<Self> {
+    pub(super) fn new(hub: Arc<Hub>, dir: &SessionDir, live: LiveContainer) -> Arc<Self> {
         Arc::new(Self {
             hub,
             dir: dir.clone(),
             live,
-            cancel,
             connections: AtomicUsize::new(0),
         })
     }
@@ -84,7 +76,7 @@ impl Server {
     pub(super) fn watch_limits(&self) {
         loop {
             if let Some(cause) = self.hub.reached_limit() {
-                self.stop(cause);
+                self.hub.stop(cause);
                 return;
             }
             if self.hub.await_limit(LOOK) {
@@ -124,7 +116,7 @@ impl Server {
             Request::Events { since } => self.events(stream, since),
             Request::Status => self.accept(stream),
             Request::Stop(Stop { kill }) => {
-                self.stop(StopCause::Asked);
+                self.hub.stop(StopCause::Asked);
                 if kill && let Err(error) = self.live.kill() {
                     let text = error.to_string();
                     return refuse(stream, refused(RefusalCode::Engine, text));
@@ -148,14 +140,6 @@ impl Server {
             ..Accepted::default()
         };
         reply(stream, Reply::Ok(accepted))
-    }
-
-    fn stop(&self, why: StopCause) {
-        let was_running = self.hub.status().state == KeeperState::Running;
-        self.hub.stop(why);
-        if was_running {
-            self.cancel.raise();
-        }
     }
 
     fn attach(&self, stream: &UnixStream, attach: &Attach) -> io::Result<()> {
@@ -223,7 +207,7 @@ impl Server {
                     match self.hub.status().state {
                         // What the engine refuses is found out where the session is stopped.
                         KeeperState::Ending => drop(self.live.kill()),
-                        KeeperState::Running | KeeperState::Idle => self.stop(StopCause::Asked),
+                        KeeperState::Running | KeeperState::Idle => self.hub.stop(StopCause::Asked),
                     }
                     continue;
                 }

@@ -116,7 +116,10 @@ impl Running {
             patterns: patterns.clone(),
         };
         io.reachable(self.session.dir(), live)
-            .map_err(RunError::Unreachable)?;
+            .map_err(|source| RunError::Unreachable {
+                id: record.id.clone(),
+                source,
+            })?;
         if let (Some(network), Some(tell)) = (&container.network, io.on_denied()) {
             network.gateway.on_denied(tell);
         }

@@ -46,8 +46,13 @@ pub enum RunError {
     #[error(transparent)]
     Io(#[from] PathError),
     /// Clients can't reach the session.
-    #[error("the session can't be reached by `attach` and `exec`")]
-    Unreachable(#[source] io::Error),
+    #[error("clients can't reach the session")]
+    Unreachable {
+        /// The session.
+        id: SessionId,
+        /// Why.
+        source: io::Error,
+    },
     /// How the command ended is not known. What it did is in the volume.
     #[error("lost sight of the command")]
     Lost {
