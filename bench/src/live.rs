@@ -5,21 +5,16 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use serde_json::Value;
 use xshell::Shell;
 
-use xtask::dist;
-use xtask::project;
-use xtask::section::Section;
-
 use super::engine::{Cli, EngineName};
 use super::figures::Figures;
-use super::report::{self, Measured, Report};
 use super::rows::Row;
 use super::series::Series;
 use super::station::EngineUnderTest;
-use super::timing;
+use super::{suite, timing};
 
 /// Execs of each kind that a round measures; the figure is their median.
 const EXECS: usize = 15;
@@ -29,54 +24,15 @@ const TARGET: f64 = 0.25;
 
 /// Measures on each of the engines, and returns the report as JSON.
 pub(super) fn run(sh: &Shell, clis: Vec<Cli>, rounds: usize) -> Result<Value> {
-    if rounds == 0 {
-        bail!("no rounds measure nothing: --rounds 1 at least");
-    }
-    let folder = project::target_dir(sh).join("bench");
-    let run = format!("bench{}", std::process::id());
-    let scratch = folder.join(&run);
-    fs::create_dir_all(&scratch).with_context(|| scratch.display().to_string())?;
-    let stations = {
-        let _section = Section::new(sh, "prepare");
-        let lazaret = dist::build(sh, &project::host_triple(sh)?)?;
-        let stations = clis
-            .into_iter()
-            .map(|cli| EngineUnderTest::prepare(sh, cli, &lazaret, &scratch, &run));
-        stations.collect::<Result<Vec<_>>>()?
-    };
-    let before = report::load();
-    let mut figures = Figures::default();
-    let measured = {
-        let _section = Section::new(sh, "measure");
-        (stations.iter()).try_for_each(|station| {
-            let live = Live::start(sh, station, &scratch)?;
-            let measured = live.measure(rounds, &mut figures);
+    let rows = |engine| vec![row(engine)];
+    suite::run(sh, clis, rounds, rows, |stations, scratch, figures| {
+        stations.iter().try_for_each(|station| {
+            let live = Live::start(sh, station, scratch)?;
+            let measured = live.measure(rounds, figures);
             live.end()?;
             measured
         })
-    };
-    let load = (before, report::load());
-    for station in &stations {
-        station.clean_up()?;
-    }
-    sh.remove_path(&scratch)?;
-    measured?;
-
-    let rows = stations.iter().map(|station| row(station.cli.name));
-    let measured = rows.filter_map(|row| {
-        let spread = figures.of(&row)?;
-        Some(Measured { row, spread })
-    });
-    let report = Report {
-        figures: &figures,
-        measured: measured.collect(),
-        corpora: Vec::new(),
-        stations: &stations,
-        load,
-    };
-    println!("{}", report.text());
-    println!("load before: {}; after: {}", report.load.0, report.load.1);
-    Ok(report.json())
+    })
 }
 
 fn row(engine: EngineName) -> Row {

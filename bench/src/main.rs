@@ -21,6 +21,7 @@ mod report;
 mod rows;
 mod series;
 mod station;
+mod suite;
 mod timing;
 
 use std::collections::BTreeSet;

@@ -158,6 +158,18 @@ fn exec(ctx: &Ctx) -> Result<(), String> {
             false => wait_until("it ends", || Ok(!ctx.asks(&lives)?))?,
         }
     }
+    // Also one that does not read what it is sent.
+    let script = "echo $$ > /tmp/pid; echo here; exec sleep 600";
+    let call = ["exec", "s", "-i", "--", "sh", "-c", script];
+    let endless = ["sh", "-c", "exec \"$@\" < /dev/zero", "sh"];
+    let call = ctx.call(&call).behind(endless.map(str::to_owned).to_vec());
+    let running = call.start()?;
+    running.until_said("here\n")?;
+    running.signal(Signal::INT)?;
+    running.wait()?.expect_code(130)?;
+    wait_until("it ends", || {
+        Ok(!ctx.asks(&["sh", "-c", "kill -0 $(cat /tmp/pid)"])?)
+    })?;
     // It has the size of its terminal from its first line on.
     let person = Person::sit_down(97, 31)?;
     let call = [

@@ -40,6 +40,8 @@ pub(crate) struct Streams {
 pub(crate) enum BesideEnd {
     /// With this exit code.
     Ended(i32),
+    /// The user did not want to wait for its end.
+    Left,
     /// The keeper is gone.
     Lost,
 }
@@ -100,10 +102,14 @@ pub(crate) fn carry(
         // A reader that went away ends nothing (FLT-18).
         drop(to.write_all(&frame.payload).and_then(|()| to.flush()));
     }
+    let was_left = connection.is_closed();
     connection.close();
     drop(terminal);
     app.cancel.acknowledge();
-    Ok(end)
+    Ok(match end {
+        BesideEnd::Lost if was_left => BesideEnd::Left,
+        end => end,
+    })
 }
 
 /// SIGINT (POSIX.1-2024, `kill`).

@@ -25,7 +25,7 @@ use crate::attach::terminal::{Driven, Terminal, TypingEnd};
 use crate::environment::StreamKind;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::keeper::plain;
-use crate::session_access::kept_live::ask;
+use crate::session_access::live::ask;
 use crate::ui::terminal::{Destination, filtered};
 use crate::ui::{Output, OutputFormat, UiWriter};
 

@@ -36,16 +36,11 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         (false, false) => AttachMode::Drive,
     };
     let end = attach(&store, &id, mode, OnSignal::Leave, app)?;
-    ended(end, &store, &id, app)
+    ended(end, &id, app)
 }
 
 /// Says how it ended.
-pub(super) fn ended(
-    end: AttachEnd,
-    store: &Store,
-    id: &SessionId,
-    app: &App,
-) -> Result<ExitCode, Failure> {
+pub(super) fn ended(end: AttachEnd, id: &SessionId, app: &App) -> Result<ExitCode, Failure> {
     match end {
         AttachEnd::Detached => {
             app.ui.status(&format!("left session {id}, which goes on"));
@@ -69,11 +64,8 @@ pub(super) fn ended(
         }
         AttachEnd::Lost => {
             let text = format!("session {id} lost its keeper");
-            let failure = Failure::message(FailureKind::State, text);
-            Err(match store.is_live(id) {
-                Ok(true) => failure,
-                _ => failure.hinted(format!("Take it up with `lazaret recover {id}`.")),
-            })
+            Err(Failure::message(FailureKind::State, text)
+                .hinted(format!("Take it up with `lazaret recover {id}`.")))
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::attach::beside::{BesideEnd, StdinMode, Streams, carry};
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session_access::kept_live::ask;
+use crate::session_access::live::ask;
 use crate::session_access::named::{OneSession, Unnamed};
 use lazaret_session::keeper::message::{Exec, Request, Size};
 use lazaret_session::output::terminal::size;
@@ -85,6 +85,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let (connection, _) = ask(&store, &dir, &Request::Exec(exec))?;
     match carry(&connection, Streams { terminal, stdin }, app)? {
         BesideEnd::Ended(code) => Ok(ExitCode::of_command(code)),
+        BesideEnd::Left => Ok(ExitCode::INTERRUPTED),
         BesideEnd::Lost => Err(Failure::message(
             FailureKind::State,
             format!("the command in session {id} was lost: its keeper is gone"),

@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::profile::units::Span;
-use crate::session_access::kept_live::ask;
+use crate::session_access::live::ask;
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::{OutputFormat, elapsed};
 use lazaret_session::keeper::message::{ChangedLimits, Request};

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, recover_hint};
-use crate::session_access::kept_live;
+use crate::session_access::live;
 use crate::ui::{OutputFormat, TextTone, elapsed};
 use lazaret_session::keeper::message::{KeeperState, KeeperStatus};
 use lazaret_session::store::from_branch::FromBranch;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         }
         let status = Status::of(store, &dir, &record);
         let keeper = (status.state == State::Running)
-            .then(|| kept_live::status(&dir))
+            .then(|| live::status(&dir))
             .flatten();
         rows.push(Row {
             session: record.id.clone(),

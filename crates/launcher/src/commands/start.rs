@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::kept_run::{Follows, KeptRun, Stay, TimeLimit, be_keeper, follow, front};
+use super::live_run::{Follows, LiveRun, Stay, TimeLimit, be_keeper, follow, front};
 use super::run as foreground;
 use super::run::args::Args as RunArgs;
 use crate::app::App;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         return foreground::run(run, app);
     }
     if is_keeper(app) {
-        let kept = KeptRun {
+        let kept = LiveRun {
             run,
             stay: match stay {
                 true => Stay::Asked,

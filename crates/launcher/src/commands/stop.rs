@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::session_access::kept_live::ask;
+use crate::session_access::live::ask;
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::OutputFormat;
 use lazaret_session::keeper::frame::Kind;

@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::profile::units::Span;
-use crate::session_access::kept_live::unanswered;
+use crate::session_access::live::unanswered;
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::OutputFormat;
 use lazaret_session::keeper::connection::Connection;

@@ -17,7 +17,7 @@ mod process;
 
 pub(crate) use front::{Begun, begin};
 pub(crate) use happening::{plain, words};
-pub(crate) use process::{Kept, is_keeper, keep};
+pub(crate) use process::{LiveOptions, is_keeper, keep};
 
 use lazaret_session::keeper::message::Size;
 use serde::{Deserialize, Serialize};

@@ -32,9 +32,9 @@ pub(crate) fn is_keeper(app: &App) -> bool {
     app.env.text(VARIABLE).is_some()
 }
 
-/// What is kept.
+/// What is asked of a session that a keeper has.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
+pub(crate) struct LiveOptions {
     /// Whether the command has a terminal.
     pub(crate) terminal: TerminalMode,
     /// What follows the command.
@@ -59,7 +59,7 @@ struct Left {
 /// # Errors
 /// As `run`, as long as no client can come: later ones are told to the clients.
 pub(crate) fn keep(
-    kept: Kept,
+    asked: LiveOptions,
     app: &App,
     run: impl FnOnce(&Keeper, &Order) -> Result<RunEnd, Failure>,
 ) -> Result<ExitCode, Failure> {
@@ -74,19 +74,19 @@ pub(crate) fn keep(
     let left: Arc<Mutex<Option<Left>>> = Arc::default();
     let leaving = Arc::clone(&left);
     let options = KeeperOptions {
-        terminal: match kept.terminal {
+        terminal: match asked.terminal {
             TerminalMode::Interactive => Some(TerminalSize::from(order.size)),
             TerminalMode::None => None,
         },
-        after: kept.after,
+        after: asked.after,
         first: match order.attach {
             true => FirstClient::Awaited,
             false => FirstClient::None,
         },
-        limits: kept.limits,
-        prefix: kept.prefix.key(),
+        limits: asked.limits,
+        prefix: asked.prefix.key(),
     };
-    let notifier = kept
+    let notifier = asked
         .notify
         .map(|rules| Notifier::new(rules, &app.env, &app.ui));
     let on_reachable = move |dir: &SessionDir, messages: Messages| {

@@ -1,7 +1,7 @@
 //! How verbs come by a stored session: to go on with it, to look at it while its command runs,
 //! or to decide on its changes.
 
-pub(crate) mod kept_live;
+pub(crate) mod live;
 pub(crate) mod named;
 pub(crate) mod question;
 pub(crate) mod reopen;

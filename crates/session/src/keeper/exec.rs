@@ -3,17 +3,22 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use lazaret_egress::{Patterns, Scrubber};
 use lazaret_runtime::{EnvName, Process, ProcessControl, Stdin, Terminal, WhenAbandoned};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::answer::{refuse, refused, reply};
 use super::frame::{Channel, Frame, Kind};
 use super::hub::Hub;
 use super::live::{Beside, LiveContainer};
 use super::message::{Accepted, Exec, Exit, RefusalCode, Refused, Reply, Signal, Size};
+use crate::engine::signal::{SIGHUP, SIGKILL, SIGTERM};
 
 /// The code of a process that was lost.
 const LOST: u8 = 125;
@@ -33,7 +38,7 @@ pub(super) fn serve(
         return refuse(stream, no);
     }
     let _counted = Counted(hub);
-    let terminal = beside.terminal;
+    let (terminal, when_abandoned) = (beside.terminal, beside.when_abandoned);
     let process = match live.spawn(beside) {
         Ok(process) => process,
         Err(error) => {
@@ -49,6 +54,7 @@ pub(super) fn serve(
     let code = carry(
         stream,
         process,
+        when_abandoned,
         Scrubbing {
             terminal,
             patterns: live.patterns.clone(),
@@ -106,7 +112,12 @@ struct Scrubbing {
 }
 
 /// Carries the streams. Returns the exit code.
-fn carry(stream: &UnixStream, process: Process, scrubbing: Scrubbing) -> io::Result<u8> {
+fn carry(
+    stream: &UnixStream,
+    process: Process,
+    when_abandoned: WhenAbandoned,
+    scrubbing: Scrubbing,
+) -> io::Result<u8> {
     let Process {
         stdin,
         stdout,
@@ -119,7 +130,7 @@ fn carry(stream: &UnixStream, process: Process, scrubbing: Scrubbing) -> io::Res
     let out = Arc::new(Mutex::new(stream.try_clone()?));
     let input = stream.try_clone()?;
     // It ends with the connection.
-    thread::spawn(move || hear(&input, stdin, &*control));
+    thread::spawn(move || hear(&input, stdin, &*control, when_abandoned));
     let copy = |from: Box<dyn Read + Send>, channel| {
         let (out, scrubbing) = (Arc::clone(&out), scrubbing.clone());
         thread::spawn(move || copy(from, channel, &out, scrubbing))
@@ -134,22 +145,27 @@ fn carry(stream: &UnixStream, process: Process, scrubbing: Scrubbing) -> io::Res
     Ok(code.unwrap_or(LOST))
 }
 
-/// Passes on what the client sends, until it is gone.
+/// Passes on what the client sends, until it is gone. A process that does not read its stdin holds
+/// neither signals up for long, nor the client's end.
 fn hear(
     mut stream: &UnixStream,
-    mut stdin: Option<Box<dyn Write + Send>>,
+    stdin: Option<Box<dyn Write + Send>>,
     control: &dyn ProcessControl,
+    when_abandoned: WhenAbandoned,
 ) {
+    let (feed, chunks) = mpsc::sync_channel::<Vec<u8>>(CHUNKS);
+    let mut feed = Some(feed);
+    let writing = thread::spawn(move || write_stdin(stdin, &chunks));
     while let Ok(Some(frame)) = Frame::read_from(&mut stream) {
         match (frame.kind, frame.channel) {
             (Kind::Data, Channel::Stdin) => {
-                let written = (stdin.as_mut())
-                    .map(|stdin| stdin.write_all(&frame.payload).and_then(|()| stdin.flush()));
-                if matches!(written, Some(Err(_))) {
-                    stdin = None;
+                if let Some(feed) = &feed
+                    && !send(feed, frame.payload, stream)
+                {
+                    break;
                 }
             }
-            (Kind::Eof, _) => stdin = None,
+            (Kind::Eof, _) => feed = None,
             (Kind::Signal, _) => {
                 if let Ok(Signal { n }) = frame.parse() {
                     let _ended = control.signal(n);
@@ -161,7 +177,56 @@ fn hear(
                     let _ended = control.resize(size.into());
                 }
             }
-            _ => return,
+            _ => break,
+        }
+    }
+    drop(feed);
+    if when_abandoned == WhenAbandoned::End && !writing.is_finished() {
+        end(control, &writing);
+    }
+}
+
+/// Chunks that wait for a process to read its stdin.
+const CHUNKS: usize = 16;
+
+/// Between two looks at a process that does not read, or does not end.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Writes what comes to the process, and then the end of its stdin.
+fn write_stdin(mut stdin: Option<Box<dyn Write + Send>>, chunks: &Receiver<Vec<u8>>) {
+    for chunk in chunks {
+        let written =
+            (stdin.as_mut()).map(|stdin| stdin.write_all(&chunk).and_then(|()| stdin.flush()));
+        if matches!(written, Some(Err(_))) {
+            stdin = None;
+        }
+    }
+}
+
+/// Waits until a chunk can be passed on. Returns false if the client is gone meanwhile.
+fn send(feed: &SyncSender<Vec<u8>>, mut chunk: Vec<u8>, stream: &UnixStream) -> bool {
+    loop {
+        match feed.try_send(chunk) {
+            Ok(()) | Err(TrySendError::Disconnected(_)) => return true,
+            Err(TrySendError::Full(back)) => chunk = back,
+        }
+        let mut hang_up = [PollFd::new(stream, PollFlags::empty())];
+        let limit = Timespec::try_from(TICK).ok();
+        if matches!(poll(&mut hang_up, limit.as_ref()), Ok(1..)) {
+            return false;
+        }
+    }
+}
+
+/// Ends a process whose stdin is still being written, so that it was not let go of.
+fn end(control: &dyn ProcessControl, writing: &JoinHandle<()>) {
+    /// How long it has for each signal.
+    const PATIENCE: Duration = Duration::from_secs(5);
+    for signal in [SIGHUP, SIGTERM, SIGKILL] {
+        let _ended = control.signal(signal);
+        let until = Instant::now() + PATIENCE;
+        while !writing.is_finished() && Instant::now() < until {
+            thread::sleep(TICK);
         }
     }
 }

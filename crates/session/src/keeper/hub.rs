@@ -4,6 +4,9 @@
 //! gets the screen as it is. One client drives: it types, and its terminal has the size. With no
 //! driver the hub answers what the command asks its terminal for, so that no program hangs.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

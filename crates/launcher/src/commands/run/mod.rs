@@ -6,7 +6,7 @@ use lazaret_transfer::FileSelector;
 
 use self::args::{Args, job, scope, terminal};
 use super::dry_run::network_reach::NetworkReach;
-use super::kept_run::{self, Follows, KeptRun, Stay, TimeLimit};
+use super::live_run::{self, Follows, LiveRun, Stay, TimeLimit};
 use crate::app::App;
 use crate::attach::OnSignal;
 use crate::exit_code::ExitCode;
@@ -32,16 +32,16 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         };
     }
     if is_keeper(app) {
-        let kept = KeptRun {
+        let kept = LiveRun {
             run: args,
             stay: Stay::Never,
             limit: TimeLimit::Profile,
         };
-        return kept_run::be_keeper(kept, app);
+        return live_run::be_keeper(kept, app);
     }
     if !args.dry_run && terminal(&args, &profile, app)? == TerminalMode::Interactive {
-        return match kept_run::front(&args, Follows::Yes, app)? {
-            Begun::Reachable(id) => kept_run::follow(&id, OnSignal::Stop, app),
+        return match live_run::front(&args, Follows::Yes, app)? {
+            Begun::Reachable(id) => live_run::follow(&id, OnSignal::Stop, app),
             Begun::Ended(code) => Ok(code),
         };
     }

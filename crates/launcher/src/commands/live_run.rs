@@ -9,7 +9,7 @@ use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::Asked;
-use crate::keeper::{Begun, Kept, Order, begin, keep};
+use crate::keeper::{Begun, LiveOptions, Order, begin, keep};
 use crate::profile::units::Span;
 use crate::profile::{self, SessionRules};
 use crate::resolve::run_spec::{Connected, RunRequest};
@@ -72,7 +72,7 @@ pub(super) fn follow(id: &SessionId, on_signal: OnSignal, app: &App) -> Result<E
                 failed => failed,
             })
         }
-        end => super::attach::ended(end, &store, id, app),
+        end => super::attach::ended(end, id, app),
     }
 }
 
@@ -95,7 +95,7 @@ fn prompt_on_stdin(app: &App) -> Result<String, Failure> {
 
 /// A run that a keeper has.
 #[derive(Debug)]
-pub(super) struct KeptRun {
+pub(super) struct LiveRun {
     pub(super) run: Args,
     /// Whether the container stays when the command has ended.
     pub(super) stay: Stay,
@@ -136,8 +136,8 @@ pub(super) enum TimeLimit {
 ///
 /// # Errors
 /// Whatever keeps the command from starting.
-pub(super) fn be_keeper(kept: KeptRun, app: &App) -> Result<ExitCode, Failure> {
-    let KeptRun { run, stay, limit } = kept;
+pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
+    let LiveRun { run, stay, limit } = kept;
     let profile = profile::load(&run.profile, &app.env)?;
     let (scope, selector) = args::scope(&run, profile, app)?;
     let typed = run.timeout.map(|Span(timeout)| timeout);
@@ -150,7 +150,7 @@ pub(super) fn be_keeper(kept: KeptRun, app: &App) -> Result<ExitCode, Failure> {
         true => TerminalMode::Interactive,
         false => TerminalMode::None,
     };
-    let kept = Kept {
+    let options = LiveOptions {
         terminal,
         after: stay.after(scope.profile.session),
         limits: Limits {
@@ -160,7 +160,7 @@ pub(super) fn be_keeper(kept: KeptRun, app: &App) -> Result<ExitCode, Failure> {
         prefix: scope.profile.attach.prefix,
         notify: scope.profile.notify.clone(),
     };
-    keep(kept, app, |keeper, order| {
+    keep(options, app, |keeper, order| {
         let WorkspaceScope {
             root,
             bounds,
