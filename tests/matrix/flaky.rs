@@ -9,11 +9,7 @@ pub(crate) struct Flaky {
 }
 
 /// Every other scenario that fails once fails the run.
-pub(crate) const KNOWN: &[Flaky] = &[Flaky {
-    scenario: "live/nothing-moves-while-it-is-looked-at",
-    reason: "runc gives up to freeze a cgroup of version 1 in which processes are made all the \
-             time (`runc pause` ends with 1): seen once in 30 looks, beside other work",
-}];
+pub(crate) const KNOWN: &[Flaky] = &[];
 
 /// Returns why a scenario may be flaky.
 pub(crate) fn reason(scenario: &str) -> Option<&'static str> {

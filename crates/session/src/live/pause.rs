@@ -129,7 +129,7 @@ impl<'a> PreparedPause<'a> {
                 paused.freezer = Some(freezer);
             }
             None => {
-                if let Err(error) = paused.engine.pause_container(&paused.agent) {
+                if let Err(error) = pause(paused.engine, &paused.agent) {
                     return match is_up(paused.engine, &paused.agent) {
                         Ok(false) => Ok(None),
                         Ok(true) | Err(_) => Err(error.into()),
@@ -139,6 +139,20 @@ impl<'a> PreparedPause<'a> {
         }
         Ok(Some(paused))
     }
+}
+
+/// Has the engine pause a container. runc gives up to freeze a cgroup of version 1 in which
+/// processes are made all the time ("unable to freeze"), about once in thirty times: the next
+/// attempt succeeds.
+fn pause(engine: &dyn Engine, agent: &ContainerName) -> Result<(), EngineError> {
+    const ATTEMPTS: usize = 5;
+    for _ in 1..ATTEMPTS {
+        match engine.pause_container(agent) {
+            Err(error) if error.to_string().contains("unable to freeze") => {}
+            done => return done,
+        }
+    }
+    engine.pause_container(agent)
 }
 
 impl PausedCommand<'_> {
