@@ -136,6 +136,8 @@ enum Sink {
     Pipe(std::io::PipeWriter),
     /// A terminal, which is its stdin too.
     Terminal(fs::File),
+    /// A terminal, which is all three streams.
+    WholeTerminal(fs::File),
 }
 
 /// A call of `lazaret` that has not started yet.
@@ -201,6 +203,12 @@ impl Call {
         self
     }
 
+    /// Gives it a terminal for all three streams: it can be asked.
+    pub(crate) fn on_whole_terminal(mut self, terminal: fs::File) -> Self {
+        self.stdout = Sink::WholeTerminal(terminal);
+        self
+    }
+
     /// Starts it and goes on.
     ///
     /// # Errors
@@ -211,16 +219,19 @@ impl Call {
         let command = duct::cmd(&self.argv[0], &self.argv[1..])
             .full_env(self.environment)
             .dir(self.dir)
-            .stderr_path(&stderr)
             .unchecked();
+        let clone = |file: &fs::File| file.try_clone().map_err(|error| error.to_string());
+        let command = match &self.stdout {
+            Sink::WholeTerminal(terminal) => command.stderr_file(clone(terminal)?),
+            _ => command.stderr_path(&stderr),
+        };
         // The innermost redirection is the one that counts.
         let command = match self.stdout {
             Sink::File => command.stdin_null().stdout_path(&stdout),
             Sink::Null => command.stdin_null().stdout_null(),
             Sink::Pipe(writer) => command.stdin_null().stdout_file(writer),
-            Sink::Terminal(terminal) => {
-                let input = terminal.try_clone().map_err(|error| error.to_string())?;
-                command.stdin_file(input).stdout_file(terminal)
+            Sink::Terminal(terminal) | Sink::WholeTerminal(terminal) => {
+                command.stdin_file(clone(&terminal)?).stdout_file(terminal)
             }
         };
         let handle = command
@@ -257,9 +268,15 @@ impl Running {
     /// # Errors
     /// It has ended already.
     pub(crate) fn signal(&self, signal: Signal) -> Result<(), String> {
-        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
-        let pid = pid.ok_or("lazaret has no process")?;
-        kill_process(pid, signal).map_err(|error| format!("signal lazaret: {error}"))
+        send(self.pid(), signal)
+    }
+
+    /// Signals the process that has the session: a keeper, if it has begun one.
+    ///
+    /// # Errors
+    /// It has ended already.
+    pub(crate) fn signal_keeper(&self, signal: Signal) -> Result<(), String> {
+        send(self.keeper(), signal)
     }
 
     /// Whether it has not ended yet.
@@ -271,9 +288,28 @@ impl Running {
         self.handle.pids().first().copied().unwrap_or(0)
     }
 
-    /// `/proc/PID/FILE`; empty once the process is gone.
-    pub(crate) fn text(&self, file: &str) -> String {
-        fs::read_to_string(format!("/proc/{}/{file}", self.pid())).unwrap_or_default()
+    /// The process that has the session.
+    fn keeper(&self) -> u32 {
+        let own = self.pid();
+        let is_child = |pid: &u32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            // `PID (NAME) STATE PARENT …`; a name may hold anything (`man 5 proc_pid_stat`).
+            let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+            rest.split_whitespace().nth(1) == Some(&*own.to_string())
+        };
+        let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let mut all = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        all.find(is_child).unwrap_or(own)
+    }
+
+    /// `/proc/PID/status` of the process that was called; empty once it is gone.
+    pub(crate) fn status(&self) -> String {
+        fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap_or_default()
+    }
+
+    /// `/proc/PID/FILE` of the process that has the session; empty once it is gone.
+    fn text(&self, file: &str) -> String {
+        fs::read_to_string(format!("/proc/{}/{file}", self.keeper())).unwrap_or_default()
     }
 
     /// A number out of `/proc/PID/FILE`, such as `VmHWM` of `status` or `rchar` of `io`;
@@ -371,6 +407,12 @@ impl Running {
             None => Err(format!("no end after {LIMIT:?}\n{}", output.show())),
         }
     }
+}
+
+fn send(pid: u32, signal: Signal) -> Result<(), String> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or("lazaret has no process")?;
+    kill_process(pid, signal).map_err(|error| format!("signal lazaret: {error}"))
 }
 
 fn exit_code(status: std::process::ExitStatus) -> i32 {

@@ -75,7 +75,7 @@ impl Running {
     pub(crate) fn until_delivered(&self, signal: Signal) -> Result<(), String> {
         let bit = 1_u64 << (signal.as_raw() - 1);
         self.wait_until("the signal is delivered", SOON, || {
-            let status = self.text("status");
+            let status = self.status();
             let mut masks = status.lines().filter_map(|line| {
                 let mask = line
                     .strip_prefix("ShdPnd:")

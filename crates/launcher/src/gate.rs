@@ -11,7 +11,7 @@ use crate::captures::before_discard;
 use crate::commits::session_commits::SessionCommits;
 use crate::decide::case::open_case;
 use crate::decide::settle::{finish, tell};
-use crate::decide::{AskContext, allowlist, decide};
+use crate::decide::{AskContext, allowlist, decide, leave};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::profile::ApplyMode;
@@ -143,7 +143,11 @@ pub fn gate(
         cancel: cx.cancel,
         commits: &mut commits,
     };
-    let decision = decide(&case, &choices, mode.into(), context)?;
+    let is_left = mode == ApplyMode::Ask && options.asked == Asked::Elsewhere;
+    let decision = match is_left {
+        true => leave(&case, &choices, context)?,
+        false => decide(&case, &choices, mode.into(), context)?,
+    };
     let wanted = decision.remembered();
     let context = SettleContext {
         store,
@@ -152,8 +156,10 @@ pub fn gate(
         cancel: cx.cancel,
     };
     before_discard(&decision, &session, store, options.app)?;
-    let settled = cx.phase("apply", |_| settle(&mut session, &case, &decision, context))?;
-    let is_left = mode == ApplyMode::Ask && options.asked == Asked::Elsewhere;
+    let settled = match is_left {
+        true => settle(&mut session, &case, &decision, context)?,
+        false => cx.phase("apply", |_| settle(&mut session, &case, &decision, context))?,
+    };
     if !is_left || settled.outcome != Outcome::Kept {
         tell(&settled, &decision, session.record(), &options.app.ui);
     }

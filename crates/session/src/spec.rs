@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::{EnvName, Limits, SessionId};
 use lazaret_transfer::{FileSelector, WorkspaceDir};
 use lazaret_tree::RelPathBuf;
@@ -74,6 +75,8 @@ pub struct CommandSpec {
     pub env: BTreeMap<EnvName, String>,
     /// Whether it has the user's terminal.
     pub terminal: TerminalMode,
+    /// What it reads, if it has none.
+    pub stdin: CommandStdin,
     /// How long it may take.
     pub limits: CommandLimits,
 }
@@ -83,7 +86,7 @@ pub struct CommandSpec {
 pub enum TerminalMode {
     /// The user's: keys go in, and both streams are one.
     Interactive,
-    /// None: the command has nothing to read.
+    /// None: see [`CommandSpec::stdin`].
     None,
 }
 

@@ -93,7 +93,7 @@ fn flt_10_launcher_killed(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     let lazaret = ctx.call(&run("base", NO_TIMEOUT, &[])).start()?;
     lazaret.until_said("hello")?;
-    lazaret.signal(Signal::KILL)?;
+    lazaret.signal_keeper(Signal::KILL)?;
     lazaret.ends()?;
     until_ended(ctx, 0)?;
     recovers(ctx)
@@ -104,7 +104,7 @@ fn flt_27_launcher_killed(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     let lazaret = by_the_engine(ctx.call(&run("base", TIMEOUT, &[]))).start()?;
     lazaret.until_said("hello")?;
-    lazaret.signal(Signal::KILL)?;
+    lazaret.signal_keeper(Signal::KILL)?;
     lazaret.ends()?;
     until_ended(ctx, TIMED_OUT)?;
     recovers(ctx)
@@ -118,9 +118,9 @@ fn flt_27_launcher_stopped(ctx: &Ctx, way: fn(Call) -> Call) -> Result<(), Strin
     lazaret.wait_until("the command says hello", SOON, || {
         lazaret.output_so_far().lines().any(|line| line == "hello")
     })?;
-    lazaret.signal(Signal::STOP)?;
+    lazaret.signal_keeper(Signal::STOP)?;
     let ended = until_ended(ctx, TIMED_OUT);
-    lazaret.signal(Signal::CONT)?;
+    lazaret.signal_keeper(Signal::CONT)?;
     let output = lazaret.wait()?;
     ended?;
     let output = output.expect_code(124)?;

@@ -83,7 +83,7 @@ fn leave(ctx: &Ctx) -> Result<(), String> {
         .script("run base -w project --name s", &script)
         .start()?;
     lazaret.until_said("nested")?;
-    lazaret.signal(Signal::KILL)?;
+    lazaret.signal_keeper(Signal::KILL)?;
     lazaret.ends()?;
     Ok(())
 }

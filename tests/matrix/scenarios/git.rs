@@ -325,7 +325,7 @@ fn commits(ctx: &Ctx) -> Result<(), String> {
 }
 
 /// What a repository says of itself that landing must not touch.
-fn surface(world: &World) -> Vec<Vec<u8>> {
+pub(super) fn surface(world: &World) -> Vec<Vec<u8>> {
     let names = [
         "HEAD",
         "index",
@@ -421,7 +421,7 @@ fn requested(ctx: &Ctx, world: &World) -> Result<(), String> {
     })
 }
 
-fn refs(world: &World) -> String {
+pub(super) fn refs(world: &World) -> String {
     let patterns = ["refs/heads/lazaret", "refs/tags/lazaret", "refs/lazaret"];
     let arguments = [&["for-each-ref", "--format=%(refname)"], &patterns[..]].concat();
     world.git("main", &arguments)

@@ -118,7 +118,7 @@ fn uncollected(ctx: &Ctx) -> Result<(), String> {
     let run = format!("run full -w {dir} --name killed");
     let lazaret = ctx.script(&run, &script).start()?;
     lazaret.until_said("committed")?;
-    lazaret.signal(Signal::KILL)?;
+    lazaret.signal_keeper(Signal::KILL)?;
     lazaret.ends()?;
     ctx.fails("rm killed")?;
     ctx.ok("rm killed --force")?

@@ -32,7 +32,7 @@ const PROFILE: &str = "image = \"base\"\ncommand = [\"bash\", \"--norc\", \"-i\"
     [env]\nPS1 = \"inside> \"\n";
 
 /// Waits until no keeper has a session.
-fn at_rest(ctx: &Ctx, session: &str) -> Result<(), String> {
+pub(super) fn at_rest(ctx: &Ctx, session: &str) -> Result<(), String> {
     wait_until(&format!("{session} is at rest"), || {
         Ok(!is_live(ctx, session)?)
     })
@@ -43,7 +43,7 @@ fn is_live(ctx: &Ctx, session: &str) -> Result<bool, String> {
     Ok(shown["live"] == Value::Bool(true))
 }
 
-fn state(ctx: &Ctx, session: &str) -> Result<String, String> {
+pub(super) fn state(ctx: &Ctx, session: &str) -> Result<String, String> {
     let shown = ctx.run_json(&["--json", "show", session])?;
     Ok(shown["state"].as_str().unwrap_or_default().to_owned())
 }
@@ -61,6 +61,9 @@ fn start_attach_collect(ctx: &Ctx) -> Result<(), String> {
     ctx.tell("go")?;
     let attached = attached.wait()?.expect_code(7)?;
     expect_eq("stdout", &attached.stdout, "out\nlast\n")?;
+    expect("what changed is said beside", || {
+        attached.stderr.contains("1 added")
+    })?;
     expect("stderr has the command's", || {
         attached.stderr.contains("err\n")
     })?;

@@ -212,14 +212,18 @@ fn cut_short(ctx: &Ctx, signal: Signal) -> Result<(), String> {
     let intent = ctx.state().join("sessions/s/intent");
     running.wait_until("the update is under way", SOON, || intent.exists())?;
     expect_eq("the phase", &phase(ctx).as_deref(), &Some("syncing"))?;
-    running.signal(signal)?;
     match signal {
         Signal::KILL => {
-            running.wait()?.expect_code(137)?;
+            running.signal_keeper(signal)?;
+            running
+                .wait()?
+                .expect_code(125)?
+                .expect_text("the session's keeper was killed")?;
             run(ctx, "never", "true")?.expect_code(1)?;
             ctx.ok("recover")?.expect_text("is kept")?;
         }
         _ => {
+            running.signal(signal)?;
             running.wait()?.expect_code(130)?;
         }
     }

@@ -260,7 +260,7 @@ fn pause(ctx: &Ctx) -> Result<(), String> {
 fn nothing(ctx: &Ctx) -> Result<(), String> {
     ctx.fails("watch missing")?;
     let (_, running) = counting(ctx, "base", COUNT)?;
-    running.signal(Signal::KILL)?;
+    running.signal_keeper(Signal::KILL)?;
     running.ends()?;
     for verb in ["watch", "diff"] {
         ctx.fails(&format!("{verb} s"))?

@@ -26,6 +26,7 @@ mod interrupt;
 mod isolation;
 mod keeper;
 mod keeper_notices;
+mod keeper_run;
 mod kept;
 mod limits;
 mod live;
@@ -77,6 +78,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     terminal::SCENARIOS,
     keeper::SCENARIOS,
     keeper_notices::SCENARIOS,
+    keeper_run::SCENARIOS,
     private::SCENARIOS,
     kept::SCENARIOS,
     times::SCENARIOS,

@@ -225,7 +225,7 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
             while running.is_running() && !partial.exists() {
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
-            drop(running.signal(Signal::KILL));
+            drop(running.signal_keeper(Signal::KILL));
             running.ends()?;
             was_met = partial.exists();
             if was_met {

@@ -28,7 +28,7 @@ fn while_creating(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
     let lazaret = ctx.spawn("run base -w project --name s -- true")?;
     lazaret.until_creating(ctx)?;
-    lazaret.signal(Signal::KILL)?;
+    lazaret.signal_keeper(Signal::KILL)?;
     lazaret.ends()?;
     ctx.ok("recover")?;
     let listed = ctx.run_json("ls --json")?;
@@ -55,7 +55,7 @@ fn creation_in_flight(ctx: &Ctx) -> Result<(), String> {
         // A fault at some moment, not a wait for one: whichever it is, nothing may stay.
         std::thread::sleep(Duration::from_millis(kill * 15));
         // One that was quicker than this has ended, and settled everything by itself.
-        drop(lazaret.signal(Signal::KILL));
+        drop(lazaret.signal_keeper(Signal::KILL));
         lazaret.ends()?;
         ctx.ok("recover")?;
         if record.exists() {
@@ -98,7 +98,7 @@ fn while_copying_in(ctx: &Ctx) -> Result<(), String> {
     let before = stamp(&workspace);
     let lazaret = ctx.spawn("run base -w project --name s -- true")?;
     lazaret.until_copying_in(ctx)?;
-    lazaret.signal(Signal::KILL)?;
+    lazaret.signal_keeper(Signal::KILL)?;
     lazaret.ends()?;
     ctx.ok("recover")?;
     let left = ctx.objects()?;
@@ -111,7 +111,7 @@ fn while_running(ctx: &Ctx) -> Result<(), String> {
     let script = "echo work >> a; echo hello; sleep 600";
     let lazaret = ctx.script("run base -w project --name s", script).start()?;
     lazaret.until_said("hello")?;
-    lazaret.signal(Signal::KILL)?;
+    lazaret.signal_keeper(Signal::KILL)?;
     lazaret.ends()?;
     ctx.ok("recover")?;
     ctx.ok("diff s")?.expect_text("+work")?;
@@ -124,7 +124,7 @@ fn while_collecting(ctx: &Ctx) -> Result<(), String> {
     let script = "head -c 500000000 /dev/zero > big; echo work >> a";
     let lazaret = ctx.script("run base -w project --name s", script).start()?;
     lazaret.until_collecting(ctx)?;
-    lazaret.signal(Signal::KILL)?;
+    lazaret.signal_keeper(Signal::KILL)?;
     lazaret.ends()?;
     ctx.ok("recover s")?;
     ctx.ok("apply s a --yes")?;

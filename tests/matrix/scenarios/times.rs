@@ -136,7 +136,7 @@ fn closed(ctx: &Ctx, closes: &str) -> Result<(), String> {
     write(&workspace, "e", "mine\n", None)?;
     let synced = ctx.run_json("sync s --json")?;
     expect_eq("one file goes in beside it", &synced["sent"], &1)?;
-    running.signal(Signal::KILL)?;
+    running.signal_keeper(Signal::KILL)?;
     running.ends()?;
     ctx.ok("recover")?;
     let report = ctx.run_json("diff s --json")?;

@@ -9,6 +9,7 @@ use lazaret_session::keeper::frame::{Channel, Frame, Kind};
 use lazaret_session::keeper::message::{Exit, Signal, Size};
 use lazaret_session::output::terminal::{CommandInput as _, Typed, UserTerminal};
 use lazaret_session::spec::TerminalMode;
+use serde::{Deserialize, Serialize};
 
 use super::terminal::Terminal;
 use crate::app::App;
@@ -18,7 +19,8 @@ use crate::ui::Output;
 use crate::ui::terminal::{Destination, filtered};
 
 /// Whether it reads what the user's stdin has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum StdinMode {
     /// Yes, to its end.
     Passed,
@@ -131,7 +133,7 @@ fn type_in(connection: &Connection) {
     }
 }
 
-fn pass_stdin(connection: &Connection) {
+pub(super) fn pass_stdin(connection: &Connection) {
     let mut buffer = [0; 32 << 10];
     loop {
         match io::stdin().read(&mut buffer) {

@@ -20,6 +20,7 @@ use lazaret_session::store::Store;
 use rustix::termios::tcgetattr;
 
 use crate::app::App;
+use crate::attach::beside::{StdinMode, pass_stdin};
 use crate::attach::keys::PrefixKey;
 use crate::attach::terminal::{Driven, Terminal, TypingEnd};
 use crate::environment::StreamKind;
@@ -39,8 +40,8 @@ pub(crate) enum AttachEnd {
     Detached,
     /// The command has ended with this code, and the session stays.
     Idle(i32),
-    /// The session has ended.
-    Ended(Exit),
+    /// The session has ended, with this report as JSON, if that was asked for.
+    Ended(Exit, Vec<u8>),
     /// The keeper is gone.
     Lost,
 }
@@ -54,6 +55,15 @@ pub(crate) enum OnSignal {
     Stop,
 }
 
+/// What a client is to a session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AttachAs {
+    pub(crate) mode: AttachMode,
+    /// Whether the command, if it has no terminal, reads this process's stdin.
+    pub(crate) stdin: StdinMode,
+    pub(crate) on_signal: OnSignal,
+}
+
 /// Attaches the user's streams to a session, until the user leaves or it ends.
 ///
 /// # Errors
@@ -61,10 +71,14 @@ pub(crate) enum OnSignal {
 pub(crate) fn attach(
     store: &Store,
     id: &SessionId,
-    mode: AttachMode,
-    on_signal: OnSignal,
+    how: AttachAs,
     app: &App,
 ) -> Result<AttachEnd, Failure> {
+    let AttachAs {
+        mode,
+        stdin,
+        on_signal,
+    } = how;
     let streams = app.env.streams;
     let has_terminal = [streams.stdin, streams.stdout] == [StreamKind::Terminal; 2]
         && app.ui.format() == OutputFormat::Text;
@@ -74,6 +88,7 @@ pub(crate) fn attach(
             (mode, _) => mode,
         },
         size: has_terminal.then(|| Size::from(size())),
+        report: app.ui.format() == OutputFormat::Json,
     });
     let (connection, accepted) = ask(store, &store.find(id)?, &request)?;
     let attached = Attached {
@@ -95,7 +110,7 @@ pub(crate) fn attach(
     });
     let end = match has_terminal && accepted.terminal {
         true => attached.on_terminal()?,
-        false => attached.on_streams(),
+        false => attached.on_streams(stdin),
     };
     let was_left = connection.is_closed() && app.cancel.level().is_some();
     // It was for the session.
@@ -151,7 +166,12 @@ impl Attached<'_> {
     }
 
     /// Shows what a command prints on the user's streams.
-    fn on_streams(&self) -> AttachEnd {
+    fn on_streams(&self, stdin: StdinMode) -> AttachEnd {
+        if stdin == StdinMode::Passed {
+            let typing = self.connection.clone();
+            // Not joined: a read of stdin ends when stdin does.
+            thread::spawn(move || pass_stdin(&typing));
+        }
         let kind = |kind| match kind {
             StreamKind::Terminal => Destination::Terminal,
             StreamKind::Other => Destination::Other,
@@ -174,10 +194,12 @@ impl Attached<'_> {
     }
 
     fn frames(&self, shown: &mut dyn Shown) -> AttachEnd {
+        let mut report = Vec::new();
         while let Ok(Some(frame)) = self.connection.read() {
             match frame.kind {
                 Kind::Data => shown.output(&frame),
                 Kind::Message => shown.message(&frame.payload),
+                Kind::Report => report.extend(frame.payload),
                 Kind::Event => {
                     let Ok(SessionEvent { what, .. }) = frame.parse() else {
                         continue;
@@ -195,7 +217,7 @@ impl Attached<'_> {
                 }
                 Kind::Exit => {
                     return match frame.parse() {
-                        Ok(exit) => AttachEnd::Ended(exit),
+                        Ok(exit) => AttachEnd::Ended(exit, report),
                         Err(_) => AttachEnd::Lost,
                     };
                 }

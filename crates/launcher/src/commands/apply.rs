@@ -107,7 +107,8 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     if let Decision::Keep(reason) = &decision {
         return Err(kept(*reason, &id));
     }
-    waiting::settle(app, &store, &mut session, &case, decision, report)
+    let settled = waiting::settle(app, &store, &mut session, &case, decision, report)?;
+    Ok(waiting::exit_code(&settled))
 }
 
 /// Takes what is at or below the paths; everything when there are none.

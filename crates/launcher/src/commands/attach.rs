@@ -3,11 +3,11 @@
 use lazaret_runtime::SessionId;
 
 use crate::app::App;
-use crate::attach::{AttachEnd, OnSignal, attach};
+use crate::attach::beside::StdinMode;
+use crate::attach::{AttachAs, AttachEnd, OnSignal, attach};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::session_access::named::{OneSession, Unnamed};
-use crate::ui::OutputFormat;
 use lazaret_session::keeper::message::{AttachMode, Exit};
 use lazaret_session::store::Store;
 
@@ -35,7 +35,12 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         (false, true) => AttachMode::Take,
         (false, false) => AttachMode::Drive,
     };
-    let end = attach(&store, &id, mode, OnSignal::Leave, app)?;
+    let how = AttachAs {
+        mode,
+        stdin: StdinMode::Empty,
+        on_signal: OnSignal::Leave,
+    };
+    let end = attach(&store, &id, how, app)?;
     ended(end, &id, app)
 }
 
@@ -56,10 +61,8 @@ pub(super) fn ended(end: AttachEnd, id: &SessionId, app: &App) -> Result<ExitCod
             ));
             Ok(ExitCode::of_command(code))
         }
-        AttachEnd::Ended(Exit { code, report, .. }) => {
-            if let (OutputFormat::Json, Some(report)) = (app.ui.format(), report) {
-                app.ui.json(&report);
-            }
+        AttachEnd::Ended(Exit { code, .. }, report) => {
+            app.ui.results(|out| out.write_all(&report));
             Ok(ExitCode::of_command(i32::from(code)))
         }
         AttachEnd::Lost => {

@@ -1,5 +1,6 @@
 //! `lazaret run demo`: two acts on a scratch copy of a small sample project.
 
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_transfer::{FileSelector, WorkspaceDir};
 use serde_json::json;
 use tempfile::TempDir;
@@ -101,6 +102,7 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
             shared: None,
             from: None,
             terminal: TerminalMode::None,
+            stdin: CommandStdin::Empty,
             profile: profile.clone(),
         };
         ends.push(job.run(&project.workspace, &project.selector, Connected::User, app)?);

@@ -4,18 +4,20 @@ use std::io::Read as _;
 
 use super::run::args::{self, Args};
 use crate::app::App;
-use crate::attach::{AttachEnd, OnSignal, attach};
+use crate::attach::beside::StdinMode;
+use crate::attach::{AttachAs, AttachEnd, OnSignal, attach};
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::Asked;
-use crate::keeper::{Begun, LiveOptions, Order, begin, keep};
+use crate::keeper::{self, Begun, Front, LiveOptions, Order, Ordered, keep};
 use crate::profile::units::Span;
 use crate::profile::{self, SessionRules};
 use crate::resolve::run_spec::{Connected, RunRequest};
 use crate::resolve::scope::WorkspaceScope;
 use crate::session_access::question;
 use crate::ui::OutputFormat;
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::SessionId;
 use lazaret_session::keeper::AfterCommand;
 use lazaret_session::keeper::limits::Limits;
@@ -24,30 +26,32 @@ use lazaret_session::output::terminal::size;
 use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::Store;
 
-/// Whether this process follows the session that it begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Follows {
-    /// It is attached to it until the user leaves.
-    Yes,
-    /// It ends.
-    No,
+/// What this process is to a session that it begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begin {
+    pub(super) front: Front,
+    pub(super) stdin: StdinMode,
+    pub(super) on_signal: OnSignal,
 }
 
 /// Begins a keeper.
 ///
 /// # Errors
 /// Its process can't be started.
-pub(super) fn front(run: &Args, follows: Follows, app: &App) -> Result<Begun, Failure> {
+pub(super) fn front(run: &Args, begin: Begin, app: &App) -> Result<Begun, Failure> {
+    // What is on stdin is the command's, or an answer.
+    let can_ask = app.ui.can_ask() && begin.stdin == StdinMode::Empty;
     let order = Order {
         size: Size::from(size()),
-        attach: follows == Follows::Yes,
-        asks: follows == Follows::Yes && app.ui.can_ask() && app.ui.format() == OutputFormat::Text,
+        front: begin.front,
+        stdin: begin.stdin,
+        asks: begin.front != Front::Starts && can_ask && app.ui.format() == OutputFormat::Text,
         prompt: match run.prompt.as_deref() {
             Some("-") => Some(prompt_on_stdin(app)?),
             _ => None,
         },
     };
-    begin(&order, app)
+    keeper::begin(&order, app)
 }
 
 /// Shows a session that was just started, until the user leaves or it ends. What waits then is
@@ -55,23 +59,18 @@ pub(super) fn front(run: &Args, follows: Follows, app: &App) -> Result<Begun, Fa
 ///
 /// # Errors
 /// The session can't be reached, or what is decided can't be done.
-pub(super) fn follow(id: &SessionId, on_signal: OnSignal, app: &App) -> Result<ExitCode, Failure> {
+pub(super) fn follow(id: &SessionId, begin: Begin, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
-    let mode = match app.env.streams.stdin {
-        StreamKind::Terminal => AttachMode::Drive,
-        StreamKind::Other => AttachMode::Follow,
+    let how = AttachAs {
+        mode: match (begin.front, app.env.streams.stdin) {
+            (Front::Owns, _) | (_, StreamKind::Other) => AttachMode::Follow,
+            (_, StreamKind::Terminal) => AttachMode::Drive,
+        },
+        stdin: begin.stdin,
+        on_signal: begin.on_signal,
     };
-    match attach(&store, id, mode, on_signal, app)? {
-        AttachEnd::Ended(Exit {
-            code, ask: true, ..
-        }) => {
-            let asked = question::ask(&store, id, app)?;
-            // What the command ended with says more, if it failed.
-            Ok(match ExitCode::of_command(i32::from(code)) {
-                ExitCode::KEPT => asked,
-                failed => failed,
-            })
-        }
+    match attach(&store, id, how, app)? {
+        AttachEnd::Ended(Exit { ask: true, .. }, _) => question::ask(&store, id, app),
         end => super::attach::ended(end, id, app),
     }
 }
@@ -138,6 +137,7 @@ pub(super) enum TimeLimit {
 /// Whatever keeps the command from starting.
 pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
     let LiveRun { run, stay, limit } = kept;
+    let ordered = Ordered::hear(app)?;
     let profile = profile::load(&run.profile, &app.env)?;
     let (scope, selector) = args::scope(&run, profile, app)?;
     let typed = run.timeout.map(|Span(timeout)| timeout);
@@ -146,12 +146,23 @@ pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
         TimeLimit::Profile => typed.or(Some(scope.profile.limits.timeout)),
     };
     let is_own = run.prompt.is_none() && run.command.is_empty();
-    let terminal = match run.terminal || (scope.profile.terminal && is_own) {
-        true => TerminalMode::Interactive,
-        false => TerminalMode::None,
+    let wants_terminal = run.terminal || (scope.profile.terminal && is_own);
+    let terminal = match ordered.order.front {
+        Front::Starts | Front::Follows if wants_terminal => TerminalMode::Interactive,
+        _ => TerminalMode::None,
     };
+    let asked = match ordered.order.asks {
+        true => Asked::Elsewhere,
+        false => Asked::Here,
+    };
+    let stdin = match ordered.order.stdin {
+        StdinMode::Passed => CommandStdin::Kept,
+        StdinMode::Empty => CommandStdin::Empty,
+    };
+    let prompt = ordered.order.prompt.clone();
     let options = LiveOptions {
         terminal,
+        stdin,
         after: stay.after(scope.profile.session),
         limits: Limits {
             idle: Some(scope.profile.limits.idle),
@@ -160,7 +171,7 @@ pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
         prefix: scope.profile.attach.prefix,
         notify: scope.profile.notify.clone(),
     };
-    keep(options, app, |keeper, order| {
+    keep(ordered, options, app, |keeper| {
         let WorkspaceScope {
             root,
             bounds,
@@ -169,16 +180,14 @@ pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
             ..
         } = scope;
         let run = Args {
-            prompt: order.prompt.clone().or(run.prompt),
+            prompt: prompt.or(run.prompt),
             ..run
         };
         let request = RunRequest {
             timeout,
             terminal,
-            asked: match order.asks {
-                true => Asked::Elsewhere,
-                false => Asked::Here,
-            },
+            stdin,
+            asked,
             ..args::job(run, profile, bounds, shared, app)?
         };
         request.run(&root, &selector, Connected::Clients(keeper), app)

@@ -50,7 +50,7 @@ use crate::own_dirs;
 #[derive(Debug, Subcommand)]
 // A doc comment on a variant would hide that of its `Args`, which is the help.
 pub enum Command {
-    Run(run::args::Args),
+    Run(run::RunArgs),
     Start(start::Args),
     Attach(attach::Args),
     Exec(exec::Args),

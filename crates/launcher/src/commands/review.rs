@@ -42,5 +42,6 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     } else {
         decide(&case, &choices, ApprovalMode::Ask, context)?
     };
-    waiting::settle(app, &store, &mut session, &case, decision, report)
+    let settled = waiting::settle(app, &store, &mut session, &case, decision, report)?;
+    Ok(waiting::exit_code(&settled))
 }

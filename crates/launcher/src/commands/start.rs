@@ -2,14 +2,15 @@
 
 use serde_json::json;
 
-use super::live_run::{Follows, LiveRun, Stay, TimeLimit, be_keeper, follow, front};
-use super::run as foreground;
+use super::live_run::{self, Begin, LiveRun, Stay, TimeLimit, be_keeper, follow};
 use super::run::args::Args as RunArgs;
+use super::run::dry_run_of;
 use crate::app::App;
 use crate::attach::OnSignal;
+use crate::attach::beside::StdinMode;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::keeper::{Begun, is_keeper};
+use crate::keeper::{Begun, Front, is_keeper};
 use crate::profile;
 use crate::ui::OutputFormat;
 use lazaret_runtime::SessionId;
@@ -38,7 +39,8 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let Args { run, stay, attach } = args;
     let run = of_session(run, app)?;
     if run.dry_run {
-        return foreground::run(run, app);
+        let profile = profile::load(&run.profile, &app.env)?;
+        return dry_run_of(&run, profile, app);
     }
     if is_keeper(app) {
         let kept = LiveRun {
@@ -51,16 +53,20 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         };
         return be_keeper(kept, app);
     }
-    let follows = match attach {
-        true => Follows::Yes,
-        false => Follows::No,
+    let begin = Begin {
+        front: match attach {
+            true => Front::Follows,
+            false => Front::Starts,
+        },
+        stdin: StdinMode::Empty,
+        on_signal: OnSignal::Leave,
     };
-    let id = match front(&run, follows, app)? {
-        Begun::Reachable(id) => id,
+    let id = match live_run::front(&run, begin, app)? {
+        Begun::Reachable(id, _leash) => id,
         Begun::Ended(code) => return Ok(code),
     };
-    if follows == Follows::Yes {
-        return follow(&id, OnSignal::Leave, app);
+    if attach {
+        return follow(&id, begin, app);
     }
     match app.ui.format() {
         OutputFormat::Json => app.ui.json(&json!({ "session": id.as_str() })),

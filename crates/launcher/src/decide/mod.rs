@@ -142,6 +142,28 @@ pub fn decide(
     }
 }
 
+/// Decides without a question, for another process that asks later. Shows nothing if there is
+/// something to ask about: that process does.
+///
+/// # Errors
+/// When the contents can't be read, or the user interrupts.
+pub fn leave(case: &Case, choices: &Choices, context: AskContext<'_>) -> Result<Decision, Failure> {
+    let proposal = case.propose(choices)?;
+    context.cancel.check()?;
+    match decide_unasked(proposal, ApprovalMode::Ask, Person::Absent)? {
+        Unasked::Decided(Decision::NothingToApply) => {
+            if context.commits.waiting().is_none() {
+                show(case, &case.propose(choices)?, context.ui);
+            }
+            Ok(Decision::NothingToApply)
+        }
+        Unasked::Decided(decision) => Ok(decision),
+        Unasked::Ask(_) => Ok(Decision::Keep(KeepReason::NoAnswer(
+            crate::ui::NoAnswer::NoTerminal,
+        ))),
+    }
+}
+
 fn show(case: &Case, proposal: &Proposal, ui: &Ui) {
     if ui.format() == OutputFormat::Text {
         ui.results(|out| summary::write(out, case, proposal, ui));

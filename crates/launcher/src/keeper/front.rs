@@ -5,7 +5,8 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
 use lazaret_runtime::SessionId;
 
@@ -17,11 +18,16 @@ use crate::failure::{Failure, FailureKind, OrFail as _};
 /// What is said of a keeper that makes no sense.
 const BROKEN: &str = "the session's keeper can't be started";
 
+/// This end of a keeper's stdin: a keeper whose session the front owns stops it when this is
+/// dropped.
+#[derive(Debug)]
+pub(crate) struct Leash(#[expect(dead_code, reason = "held for its end")] UnixStream);
+
 /// How a keeper began.
 #[derive(Debug)]
 pub(crate) enum Begun {
     /// It has a session, which clients can come to.
-    Reachable(SessionId),
+    Reachable(SessionId, Leash),
     /// It has ended, and has said why.
     Ended(ExitCode),
 }
@@ -31,21 +37,36 @@ pub(crate) enum Begun {
 /// # Errors
 /// The process can't be started.
 pub(crate) fn begin(order: &Order, app: &App) -> Result<Begun, Failure> {
-    let (line, code) = start(order, app).or_fail(FailureKind::Internal, BROKEN)?;
-    match serde_json::from_str::<Reachable>(&line) {
-        Ok(Reachable { session }) => {
+    match start(order, app).or_fail(FailureKind::Internal, BROKEN)? {
+        Started::Said(line, leash) => {
+            let reachable = serde_json::from_str::<Reachable>(&line);
+            let Reachable { session } = reachable.or_fail(FailureKind::Internal, BROKEN)?;
             let id = session.parse::<SessionId>();
-            Ok(Begun::Reachable(id.or_fail(FailureKind::Internal, BROKEN)?))
+            let id = id.or_fail(FailureKind::Internal, BROKEN)?;
+            Ok(Begun::Reachable(id, leash))
         }
-        Err(_) => Ok(Begun::Ended(code.unwrap_or(ExitCode::FAILED))),
+        Started::Ended(status) => match status.code() {
+            Some(code) => Ok(Begun::Ended(ExitCode::of_command(code))),
+            None => {
+                let text = format!("the session's keeper was killed ({status})");
+                Err(Failure::message(FailureKind::State, text)
+                    .hinted("`lazaret recover` puts in order what it left behind."))
+            }
+        },
     }
 }
 
-/// Returns the keeper's line, and its exit code if it has ended.
-fn start(order: &Order, app: &App) -> io::Result<(String, Option<ExitCode>)> {
+enum Started {
+    /// It has said this line.
+    Said(String, Leash),
+    /// It has ended.
+    Ended(ExitStatus),
+}
+
+fn start(order: &Order, app: &App) -> io::Result<Started> {
     let (ours, theirs) = UnixStream::pair()?;
     let arguments: Vec<&OsString> = app.arguments.iter().skip(1).collect();
-    let keeper = duct::cmd(own_program()?, arguments)
+    let keeper = duct::cmd(own_program(app)?, arguments)
         .stdin_file(OwnedFd::from(theirs))
         .env(VARIABLE, "1")
         .unchecked()
@@ -61,19 +82,18 @@ fn start(order: &Order, app: &App) -> io::Result<(String, Option<ExitCode>)> {
     });
     let mut line = String::new();
     match BufReader::new(&ours).read_line(&mut line) {
-        Ok(1..) => Ok((line, None)),
-        Ok(0) | Err(_) => {
-            let status = keeper.wait()?.status;
-            let code = status.code().map(ExitCode::of_command);
-            Ok((line, code))
-        }
+        Ok(1..) => Ok(Started::Said(line, Leash(ours))),
+        Ok(0) | Err(_) => Ok(Started::Ended(keeper.wait()?.status)),
     }
 }
 
-/// This program, also if its file was replaced meanwhile.
-fn own_program() -> io::Result<PathBuf> {
-    match cfg!(target_os = "linux") {
-        true => Ok(PathBuf::from("/proc/self/exe")),
-        false => std::env::current_exe(),
+/// This program, also if its file was replaced meanwhile. Where `/proc` is that of other
+/// processes, what it was called as.
+fn own_program(app: &App) -> io::Result<PathBuf> {
+    let own = Path::new("/proc/self/exe");
+    match (own.exists(), app.arguments.first()) {
+        (true, _) => Ok(own.to_owned()),
+        (false, Some(called)) if cfg!(target_os = "linux") => Ok(PathBuf::from(called)),
+        _ => std::env::current_exe(),
     }
 }

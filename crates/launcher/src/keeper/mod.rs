@@ -7,18 +7,21 @@
 //! ```text
 //! front → keeper   a line of JSON: `Order`           on the keeper's stdin, a socket
 //! keeper → front   a line of JSON: `Reachable`
-//! front → keeper   its end, before that: everything is taken back
+//! front → keeper   its end: before that, everything is taken back; after it, a session that the
+//!                  front owns is stopped and collected
 //! ```
 
 mod front;
 mod happening;
 mod notifier;
 mod process;
+mod said;
 
 pub(crate) use front::{Begun, begin};
 pub(crate) use happening::{plain, words};
-pub(crate) use process::{LiveOptions, is_keeper, keep};
+pub(crate) use process::{LiveOptions, Ordered, is_keeper, keep};
 
+use crate::attach::beside::StdinMode;
 use lazaret_session::keeper::message::Size;
 use serde::{Deserialize, Serialize};
 
@@ -30,12 +33,26 @@ const VARIABLE: &str = "LAZARET_KEEPER";
 pub(crate) struct Order {
     /// The size of the user's terminal.
     pub(crate) size: Size,
-    /// Whether the command waits for a client.
-    pub(crate) attach: bool,
+    /// What the front is to the session.
+    pub(crate) front: Front,
+    /// What the command reads, if it has no terminal.
+    pub(crate) stdin: StdinMode,
     /// Who asks the user what becomes of the changes.
     pub(crate) asks: bool,
     /// The task that came on the user's stdin.
     pub(crate) prompt: Option<String>,
+}
+
+/// What a front is to the session that it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Front {
+    /// It ends as soon as clients can come.
+    Starts,
+    /// It is attached until the user leaves.
+    Follows,
+    /// It is attached, and the session ends with it. The command has no terminal.
+    Owns,
 }
 
 /// Clients can come.

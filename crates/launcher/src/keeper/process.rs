@@ -1,14 +1,14 @@
 //! What the process of a keeper does.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::TerminalSize;
+use lazaret_session::cancel::Cancel;
 use lazaret_session::keeper::limits::Limits;
 use lazaret_session::keeper::message::Exit;
 use lazaret_session::keeper::{AfterCommand, FirstClient, Keeper, KeeperOptions, Messages};
@@ -16,16 +16,14 @@ use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::SessionDir;
 
 use super::notifier::Notifier;
-use super::{Order, Reachable, VARIABLE};
+use super::said::redirect;
+use super::{Front, Order, Reachable, VARIABLE};
 use crate::app::App;
 use crate::attach::keys::PrefixKey;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::gate::{Asked, RunEnd};
 use crate::profile::NotifyRules;
-
-/// The most bytes of what a keeper says that are kept.
-const MOST: usize = 256 << 10;
 
 /// Whether this process is to be a keeper.
 pub(crate) fn is_keeper(app: &App) -> bool {
@@ -37,6 +35,8 @@ pub(crate) fn is_keeper(app: &App) -> bool {
 pub(crate) struct LiveOptions {
     /// Whether the command has a terminal.
     pub(crate) terminal: TerminalMode,
+    /// What it reads, if it has none.
+    pub(crate) stdin: CommandStdin,
     /// What follows the command.
     pub(crate) after: AfterCommand,
     /// How long it may last.
@@ -47,11 +47,53 @@ pub(crate) struct LiveOptions {
     pub(crate) notify: Option<NotifyRules>,
 }
 
-/// What goes on when the terminal was left.
-struct Left {
-    /// Passes on what is said.
-    relay: JoinHandle<()>,
-    notifying: Option<JoinHandle<()>>,
+/// What a keeper was told by its front.
+#[derive(Debug)]
+pub(crate) struct Ordered {
+    front: UnixStream,
+    pub(crate) order: Order,
+    /// Raised when the front is gone; `None` once that means nothing any more.
+    leash: Arc<Mutex<Option<Cancel>>>,
+}
+
+impl Ordered {
+    /// Hears the order. The end of the front takes everything back from here on.
+    ///
+    /// # Errors
+    /// This process has no front.
+    pub(crate) fn hear(app: &App) -> Result<Self, Failure> {
+        let stdin = rustix::stdio::stdin().try_clone_to_owned();
+        let stdin = stdin.or_fail(FailureKind::Internal, "a keeper has no stdin")?;
+        let front = UnixStream::from(stdin);
+        let order = hear(&front).or_fail(FailureKind::Internal, "a keeper was told nothing")?;
+        let leash = Arc::new(Mutex::new(Some(app.cancel.clone())));
+        watch(front.try_clone(), Arc::clone(&leash));
+        Ok(Self {
+            front,
+            order,
+            leash,
+        })
+    }
+
+    /// Tells the front that clients can come. A session that it does not own outlives it from here
+    /// on.
+    fn reachable(&self, session: &SessionDir) -> io::Result<()> {
+        let is_owned = self.order.front == Front::Owns;
+        if !is_owned {
+            drop(lock(&self.leash).take());
+        }
+        let reachable = Reachable {
+            session: session.id().to_string(),
+        };
+        let mut line = serde_json::to_string(&reachable)?;
+        line.push('\n');
+        // A front that is gone does not want to know.
+        let _gone = (&self.front).write_all(line.as_bytes());
+        if !is_owned {
+            let _gone = self.front.shutdown(std::net::Shutdown::Both);
+        }
+        Ok(())
+    }
 }
 
 /// Keeps the session that `run` makes, until it is at rest.
@@ -59,29 +101,23 @@ struct Left {
 /// # Errors
 /// As `run`, as long as no client can come: later ones are told to the clients.
 pub(crate) fn keep(
+    ordered: Ordered,
     asked: LiveOptions,
     app: &App,
-    run: impl FnOnce(&Keeper, &Order) -> Result<RunEnd, Failure>,
+    run: impl FnOnce(&Keeper) -> Result<RunEnd, Failure>,
 ) -> Result<ExitCode, Failure> {
-    let front = rustix::stdio::stdin()
-        .try_clone_to_owned()
-        .or_fail(FailureKind::Internal, "a keeper has no stdin")?;
-    let front = UnixStream::from(front);
-    let order = hear(&front).or_fail(FailureKind::Internal, "a keeper was told nothing")?;
-    let cancel = app.cancel.clone();
-    let gone = Arc::new(Mutex::new(Some(cancel)));
-    watch(front.try_clone(), Arc::clone(&gone));
     let left: Arc<Mutex<Option<Left>>> = Arc::default();
     let leaving = Arc::clone(&left);
     let options = KeeperOptions {
         terminal: match asked.terminal {
-            TerminalMode::Interactive => Some(TerminalSize::from(order.size)),
+            TerminalMode::Interactive => Some(TerminalSize::from(ordered.order.size)),
             TerminalMode::None => None,
         },
+        stdin: asked.stdin,
         after: asked.after,
-        first: match order.attach {
-            true => FirstClient::Awaited,
-            false => FirstClient::None,
+        first: match ordered.order.front {
+            Front::Starts => FirstClient::None,
+            Front::Follows | Front::Owns => FirstClient::Awaited,
         },
         limits: asked.limits,
         prefix: asked.prefix.key(),
@@ -89,51 +125,50 @@ pub(crate) fn keep(
     let notifier = asked
         .notify
         .map(|rules| Notifier::new(rules, &app.env, &app.ui));
+    let ui = app.ui.clone();
     let on_reachable = move |dir: &SessionDir, messages: Messages| {
-        // From here on the session outlives the one who began it.
-        drop(lock(&gone).take());
         let events = messages.events();
+        let stderr = redirect(&ui, dir, messages)?;
+        leave_terminal(&stderr)?;
         *lock(&leaving) = Some(Left {
-            relay: leave_terminal(dir, messages)?,
             notifying: notifier.map(|notifier| notifier.start(dir.id().to_string(), events)),
         });
-        let reachable = Reachable {
-            session: dir.id().to_string(),
-        };
-        let mut line = serde_json::to_string(&reachable)?;
-        line.push('\n');
-        // A front that is gone does not want to know.
-        let _gone = (&front).write_all(line.as_bytes());
-        let _gone = front.shutdown(std::net::Shutdown::Both);
-        Ok(())
+        ordered.reachable(dir)
     };
     let keeper = Keeper::new(options, app.cancel.clone(), Box::new(on_reachable));
-    let ended = run(&keeper, &order);
-    let Some(Left { relay, notifying }) = lock(&left).take() else {
+    let ended = run(&keeper);
+    let Some(Left { notifying }) = lock(&left).take() else {
         // No client could come: the failure is the user's to see.
         return ended.map(|end| end.exit_code);
     };
+    let mut report = Vec::new();
     let exit = match ended {
-        Ok(end) => Exit {
-            code: end.exit_code.value(),
-            report: serde_json::to_value(&end.report).ok(),
-            ask: end.open == Some(Asked::Elsewhere),
-        },
+        Ok(end) => {
+            let exit = Exit {
+                code: end.exit_code.value(),
+                ask: end.open == Some(Asked::Elsewhere),
+            };
+            if let Err(error) = app.ui.write_json(&end.report, &mut report) {
+                app.ui
+                    .error(&format!("the report has no JSON form: {error}"));
+            }
+            exit
+        }
         Err(failure) => {
             app.ui.failure(&failure);
             Exit::of_process(failure.exit_code().value())
         }
     };
-    // What was said is with the clients before the end is.
-    let closed = nothing().and_then(|nothing| Ok(rustix::stdio::dup2_stderr(&nothing)?));
-    if closed.is_ok() {
-        let _panicked = relay.join();
-    }
-    keeper.finish(&exit);
+    keeper.finish(exit, &report);
     if let Some(notifying) = notifying {
         let _panicked = notifying.join();
     }
     Ok(ExitCode::of_command(i32::from(exit.code)))
+}
+
+/// What goes on when the terminal was left.
+struct Left {
+    notifying: Option<JoinHandle<()>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -147,26 +182,25 @@ fn hear(front: &UnixStream) -> io::Result<Order> {
     Ok(serde_json::from_str(&line)?)
 }
 
-/// Takes everything back when the one who began it is gone before clients can come.
-fn watch(front: io::Result<UnixStream>, gone: Arc<Mutex<Option<lazaret_session::cancel::Cancel>>>) {
+/// Raises what the leash holds when the front is gone.
+fn watch(front: io::Result<UnixStream>, leash: Arc<Mutex<Option<Cancel>>>) {
     thread::spawn(move || {
         let heard = front.and_then(|mut front| front.read(&mut [0]));
         if matches!(heard, Ok(0) | Err(_))
-            && let Some(cancel) = lock(&gone).take()
+            && let Some(cancel) = lock(&leash).take()
         {
             cancel.raise();
         }
     });
 }
 
-/// Leaves the terminal: no signal comes from it any more, nothing is read from it, and what is said
-/// goes to clients and into a file.
-fn leave_terminal(dir: &SessionDir, messages: Messages) -> io::Result<JoinHandle<()>> {
-    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let file = (OpenOptions::new().create(true).append(true))
-        .mode(0o600)
-        .open(dir.file("keeper").join("messages"))?;
-    let nothing = nothing()?;
+/// Leaves the terminal: no signal comes from it any more, nothing is read from it, and what is
+/// written to it goes into a file.
+fn leave_terminal(stderr: &impl std::os::fd::AsFd) -> io::Result<()> {
+    let nothing = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?;
     // What fails up to here is said on the terminal. This fails for the leader of a process group
     // only, which a process that was just started is not.
     rustix::process::setsid()?;
@@ -174,25 +208,6 @@ fn leave_terminal(dir: &SessionDir, messages: Messages) -> io::Result<JoinHandle
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
     rustix::stdio::dup2_stdin(&nothing)?;
     rustix::stdio::dup2_stdout(&nothing)?;
-    rustix::stdio::dup2_stderr(&write)?;
-    Ok(thread::spawn(move || relay(read, messages, file)))
-}
-
-fn nothing() -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).open("/dev/null")
-}
-
-/// Passes on what is said.
-fn relay(said: OwnedFd, mut messages: Messages, mut file: File) {
-    let mut said = File::from(said);
-    let mut buffer = [0; 4096];
-    let mut kept = 0;
-    while let Ok(count @ 1..) = said.read(&mut buffer) {
-        let chunk = buffer.get(..count).unwrap_or_default();
-        // A disk that is full costs the file.
-        if kept < MOST && file.write_all(chunk).is_ok() {
-            kept += count;
-        }
-        let _never_fails = messages.write_all(chunk);
-    }
+    rustix::stdio::dup2_stderr(stderr)?;
+    Ok(())
 }

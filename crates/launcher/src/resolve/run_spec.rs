@@ -7,6 +7,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use lazaret_gate::allowlist::Allowlist;
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::{EnvName, Limits, SessionId, Unenforceable};
 use lazaret_session::credentials::file::CredentialFile;
 use lazaret_transfer::{FileSelector, WorkspaceDir};
@@ -76,6 +77,8 @@ pub struct RunRequest {
     pub from: Option<String>,
     /// Whether the command has the user's terminal.
     pub terminal: TerminalMode,
+    /// What it reads, if it has none.
+    pub stdin: CommandStdin,
 }
 
 /// What a run is about, found out before an engine is asked for anything.
@@ -272,6 +275,7 @@ impl RunRequest {
                 argv: self.command,
                 env,
                 terminal: self.terminal,
+                stdin: self.stdin,
                 limits: CommandLimits {
                     timeout: self.timeout,
                     grace: GRACE,

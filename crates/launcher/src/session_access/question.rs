@@ -13,7 +13,8 @@ use crate::failure::Failure;
 use crate::report::Report;
 use lazaret_session::store::Store;
 
-/// Asks the user what becomes of a collected session's changes, and does that.
+/// Asks the user what becomes of a collected session's changes, and does that. Returns the exit
+/// code of the run.
 ///
 /// # Errors
 /// It waits for no decision, or that can't be carried out.
@@ -28,5 +29,6 @@ pub(crate) fn ask(store: &Store, id: &SessionId, app: &App) -> Result<ExitCode, 
         commits: &mut commits,
     };
     let decision = decide(&case, &choices, ApprovalMode::Ask, context)?;
-    settle(app, store, &mut session, &case, decision, report)
+    let settled = settle(app, store, &mut session, &case, decision, report)?;
+    Ok(ExitCode::of_run(session.record(), settled.outcome))
 }

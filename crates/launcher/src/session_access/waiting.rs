@@ -17,7 +17,7 @@ use crate::report::Report;
 use crate::resolve::workspace;
 use crate::ui::OutputFormat;
 use lazaret_session::pool::drop_after_discard;
-use lazaret_session::settle::{SettleContext, VolumeDisposal};
+use lazaret_session::settle::{SettleContext, SettleResult, VolumeDisposal};
 use lazaret_session::store::record::{Outcome, Phase, Record, identity};
 use lazaret_session::store::status::State;
 use lazaret_session::store::{LockedSession, Store};
@@ -65,7 +65,7 @@ pub(crate) fn settle(
     case: &Case,
     decision: Decision,
     mut report: Report,
-) -> Result<ExitCode, Failure> {
+) -> Result<SettleResult, Failure> {
     let wanted = decision.remembered();
     // Before anything is applied: a file that can't be read is no reason to lose it.
     let allowlist = allowlist::load(&app.env)?;
@@ -92,12 +92,16 @@ pub(crate) fn settle(
     if app.ui.format() == OutputFormat::Json {
         app.ui.json(&report);
     }
-    // It was applied, and commits wait.
-    let is_done = settled.is_applied && settled.outcome == Outcome::Kept;
-    Ok(match is_done {
+    Ok(settled)
+}
+
+/// Returns the exit code of a verb that decides on a session's files: those are applied, even if
+/// commits wait.
+pub(crate) fn exit_code(settled: &SettleResult) -> ExitCode {
+    match settled.is_applied && settled.outcome == Outcome::Kept {
         true => ExitCode::SUCCESS,
         false => ExitCode::of_outcome(settled.outcome),
-    })
+    }
 }
 
 /// Says why a session has nothing to decide on, and what to do.

@@ -297,16 +297,31 @@ impl Ui {
     pub fn json(&self, value: &impl Serialize) {
         // Piece by piece: the report of a large batch has a hundred megabytes.
         let mut out = BufWriter::with_capacity(64 << 10, Results(self));
-        let written = match self.0.streams.stdout {
-            StreamKind::Terminal => serde_json::to_writer_pretty(&mut out, value),
-            StreamKind::Other => serde_json::to_writer(&mut out, value),
-        };
-        let written = written.map_err(io::Error::from);
-        if let Err(error) = written
-            .and_then(|()| out.write_all(b"\n"))
-            .and_then(|()| out.flush())
-        {
+        if let Err(error) = self.write_json(value, &mut out) {
             self.error(&format!("the result has no JSON form: {error}"));
+        }
+    }
+
+    /// Writes what [`Ui::json`] prints.
+    ///
+    /// # Errors
+    /// When the value has no JSON form, or `out` fails.
+    pub fn write_json(&self, value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+        match self.0.streams.stdout {
+            StreamKind::Terminal => serde_json::to_writer_pretty(&mut *out, value),
+            StreamKind::Other => serde_json::to_writer(&mut *out, value),
+        }?;
+        out.write_all(b"\n")?;
+        out.flush()
+    }
+
+    /// Writes to other streams from here on.
+    pub fn redirect(&self, stdout: Box<dyn Write + Send>, stderr: Box<dyn Write + Send>) {
+        for (sink, stream) in [(&self.0.stdout, stdout), (&self.0.stderr, stderr)] {
+            *locked(sink) = Sink {
+                stream,
+                failed: None,
+            };
         }
     }
 

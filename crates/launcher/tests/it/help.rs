@@ -111,6 +111,7 @@ fn run_help_shows_what_can_be_typed() {
           --keep                        Keep the session's volume for another run of that name, until
                                         `rm`
           --dry-run                     Only list what would be copied in, with sizes
+      -i, --interactive                 Pass stdin on to the command, to its end, and ask no question
       -h, --help                        Print help (see more with '--help')
       -V, --version                     Print version
 

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::frame::Frame;
 
@@ -15,6 +15,9 @@ const MOST: usize = 1 << 20;
 
 /// The most bytes of anything: a client that does not read for so long is given up.
 const GIVE_UP: usize = 4 << 20;
+
+/// How long the last words may take to reach a client that looks on.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// What becomes of output that a client does not read in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,17 +154,17 @@ impl Client {
         self.changed.notify_all();
     }
 
-    /// Waits until all is written, or for `limit`.
-    pub(super) fn drain(&self, limit: Duration) {
-        let until = Instant::now() + limit;
-        let mut queue = self.lock();
-        while !queue.is_gone {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
+    /// Waits until all is written or the client is gone; for one that looks on, not for long.
+    pub(super) fn drain(&self) {
+        let queue = self.lock();
+        match self.delivery {
+            Delivery::Lossless => {
+                drop(self.changed.wait_while(queue, |queue| !queue.is_gone));
             }
-            let waited = self.changed.wait_timeout(queue, left);
-            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+            Delivery::Lossy => {
+                let is_there = |queue: &mut Queue| !queue.is_gone;
+                drop((self.changed).wait_timeout_while(queue, LAST_WORDS, is_there));
+            }
         }
     }
 

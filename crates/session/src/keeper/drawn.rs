@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::TerminalSize;
 
 use super::frame::{Channel, Frame, Kind};
@@ -16,8 +17,8 @@ const TAIL: usize = 64 << 10;
 pub(super) enum Streams {
     /// A terminal of this size.
     Terminal(TerminalSize),
-    /// Pipes.
-    Pipes,
+    /// Pipes, and what it reads.
+    Pipes(CommandStdin),
 }
 
 /// What was printed so far, as far as a client that comes later needs it.
@@ -25,8 +26,16 @@ pub(super) enum Streams {
 pub(super) enum Drawn {
     /// The command has a terminal.
     Screen(Box<Screen>),
-    /// It has none: the last bytes, each with its stream.
-    Tail(VecDeque<Frame>, usize),
+    /// It has none.
+    Pipes(Tail),
+}
+
+/// The last bytes, each with its stream.
+#[derive(Debug)]
+pub(super) struct Tail {
+    stdin: CommandStdin,
+    frames: VecDeque<Frame>,
+    held: usize,
 }
 
 #[derive(Debug)]
@@ -49,6 +58,18 @@ pub(super) struct Printed {
     pub(super) notice: Option<Notice>,
 }
 
+impl Tail {
+    fn add(&mut self, frame: Frame) {
+        self.held += frame.payload.len();
+        self.frames.push_back(frame);
+        while self.held > TAIL
+            && let Some(oldest) = self.frames.pop_front()
+        {
+            self.held -= oldest.payload.len();
+        }
+    }
+}
+
 impl Drawn {
     /// Nothing was printed yet.
     pub(super) fn of(streams: Streams) -> Self {
@@ -59,13 +80,25 @@ impl Drawn {
                 state: ScreenState::new(size),
                 notices: Notices::default(),
             })),
-            Streams::Pipes => Self::Tail(VecDeque::new(), 0),
+            Streams::Pipes(stdin) => Self::Pipes(Tail {
+                stdin,
+                frames: VecDeque::new(),
+                held: 0,
+            }),
         }
     }
 
     /// Whether the command has a terminal.
     pub(super) fn has_terminal(&self) -> bool {
         matches!(self, Self::Screen(_))
+    }
+
+    /// Whether the command reads what a client sends.
+    pub(super) fn takes_input(&self) -> bool {
+        match self {
+            Self::Screen(_) => true,
+            Self::Pipes(tail) => tail.stdin == CommandStdin::Kept,
+        }
     }
 
     /// Says that the terminal has another size.
@@ -90,17 +123,9 @@ impl Drawn {
                     notice,
                 }
             }
-            Self::Tail(tail, held) => {
+            Self::Pipes(tail) => {
                 let frames: Vec<Frame> = Frame::data(channel, chunk).collect();
-                for frame in &frames {
-                    *held += frame.payload.len();
-                    tail.push_back(frame.clone());
-                }
-                while *held > TAIL
-                    && let Some(oldest) = tail.pop_front()
-                {
-                    *held -= oldest.payload.len();
-                }
+                frames.iter().for_each(|frame| tail.add(frame.clone()));
                 Printed {
                     frames,
                     replies: Vec::new(),
@@ -121,7 +146,7 @@ impl Drawn {
                     .chain(Frame::data(Channel::Screen, &rest))
                     .collect()
             }
-            Self::Tail(tail, _) => tail.iter().cloned().collect(),
+            Self::Pipes(tail) => tail.frames.iter().cloned().collect(),
         }
     }
 }

@@ -39,14 +39,16 @@ pub enum Kind {
     Event,
     /// The last frame: a JSON [`Exit`](super::message::Exit).
     Exit,
-    /// What lazaret itself says, as text for the user's stderr.
+    /// What lazaret itself says, as text for the user's stderr: stdout is the command's.
     Message,
     /// The client takes the driver's seat.
     Take,
+    /// A part of the JSON report of the session's end.
+    Report,
 }
 
 /// Every kind and its number on the wire.
-const KINDS: [(Kind, u8); 12] = [
+const KINDS: [(Kind, u8); 13] = [
     (Kind::Hello, 1),
     (Kind::Request, 2),
     (Kind::Reply, 3),
@@ -59,6 +61,7 @@ const KINDS: [(Kind, u8); 12] = [
     (Kind::Exit, 12),
     (Kind::Message, 13),
     (Kind::Take, 14),
+    (Kind::Report, 15),
 ];
 
 /// Which stream the bytes of a [`Kind::Data`] are of.
@@ -116,11 +119,13 @@ impl Frame {
 
     /// Returns frames with the bytes of a stream.
     pub fn data(channel: Channel, bytes: &[u8]) -> impl Iterator<Item = Self> {
-        bytes.chunks(LONGEST).map(move |chunk| Self {
-            kind: Kind::Data,
-            channel,
-            payload: chunk.to_vec(),
-        })
+        Self::parts(Kind::Data, bytes).map(move |frame| Self { channel, ..frame })
+    }
+
+    /// Returns frames with what is too long for one.
+    pub fn parts(kind: Kind, bytes: &[u8]) -> impl Iterator<Item = Self> {
+        let chunks = bytes.chunks(LONGEST);
+        chunks.map(move |chunk| Self::new(kind, chunk.to_vec()))
     }
 
     /// Returns the end of a stream.

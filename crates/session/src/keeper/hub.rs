@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -28,9 +28,6 @@ use crate::output::terminal::Typed;
 /// The most clients at once.
 const MOST_CLIENTS: usize = 16;
 
-/// How long the last words may take to reach a client.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-
 /// Joins streams with clients.
 #[derive(Debug)]
 pub(super) struct Hub {
@@ -48,7 +45,7 @@ struct State {
     /// In this process.
     watchers: Vec<Sender<SessionEvent>>,
     next_id: u64,
-    typed: Sender<Typed>,
+    typed: SyncSender<Typed>,
     journal: Journal,
     session: KeeperState,
     stop: Option<StopCause>,
@@ -62,6 +59,8 @@ struct State {
 struct Attached {
     client: Arc<Client>,
     drives: bool,
+    /// See [`Attach::report`].
+    report: bool,
 }
 
 /// What a hub begins with.
@@ -69,7 +68,7 @@ struct Attached {
 pub(super) struct Begun {
     pub(super) streams: Streams,
     /// What clients type goes here.
-    pub(super) typed: Sender<Typed>,
+    pub(super) typed: SyncSender<Typed>,
     pub(super) journal: Journal,
     pub(super) limits: Limits,
     /// Ends the command.
@@ -133,7 +132,8 @@ impl Hub {
                 let text = "another client drives this session".to_owned();
                 return Err(refused(RefusalCode::Driven, text));
             }
-            (AttachMode::Take | AttachMode::Drive, _) => state.drawn.has_terminal(),
+            (AttachMode::Take | AttachMode::Drive, _) => state.drawn.takes_input(),
+            (AttachMode::Follow, false) => state.drawn.takes_input() && !state.drawn.has_terminal(),
             (AttachMode::Follow | AttachMode::Watch, _) => false,
         };
         let delivery = match attach.mode {
@@ -158,6 +158,7 @@ impl Hub {
         state.clients.push(Attached {
             client: attached,
             drives,
+            report: attach.report,
         });
         if let Some(size) = attach.size.filter(|_| drives) {
             state.resize(size.into());
@@ -197,9 +198,29 @@ impl Hub {
         }
         let mut state = self.lock();
         state.quiet_since = Instant::now();
-        match typed {
-            Typed::Resize(size) => state.resize(size),
-            typed => drop(state.typed.send(typed)),
+        let sender = match typed {
+            Typed::Resize(size) => {
+                state.resize(size);
+                return true;
+            }
+            _ => state.typed.clone(),
+        };
+        drop(state);
+        // Without the lock: only the client waits for a command that does not read.
+        drop(sender.send(typed));
+        true
+    }
+
+    /// Ends the session, or what follows its command, as a signal to a command line does. Returns
+    /// false if the client may not: it only looks on.
+    pub(super) fn signal(&self, client: &Client) -> bool {
+        if client.delivery != Delivery::Lossless && !self.drives(client) {
+            return false;
+        }
+        let is_ending = self.lock().session == KeeperState::Ending;
+        match is_ending {
+            true => self.cancel.raise(),
+            false => self.stop(StopCause::Asked),
         }
         true
     }
@@ -253,11 +274,18 @@ impl Hub {
 
     /// Shows clients what lazaret itself says.
     pub(super) fn message(&self, text: &[u8]) {
+        let frames: Vec<Frame> = Frame::parts(Kind::Message, text).collect();
         let state = self.lock();
-        for chunk in text.chunks(super::frame::LONGEST) {
-            let frame = Frame::new(Kind::Message, chunk.to_vec());
-            let clients = state.clients.iter();
-            clients.for_each(|attached| attached.client.tell(&frame));
+        let mut followers = Vec::new();
+        for Attached { client, .. } in &state.clients {
+            match client.delivery {
+                Delivery::Lossy => frames.iter().for_each(|frame| client.tell(frame)),
+                Delivery::Lossless => followers.push(Arc::clone(client)),
+            }
+        }
+        drop(state);
+        for client in followers {
+            frames.iter().for_each(|frame| client.deliver(frame));
         }
     }
 
@@ -386,38 +414,30 @@ impl Hub {
         life.min(idle).max(Duration::from_millis(100))
     }
 
-    /// Says how the session ended, and waits until every client has heard it.
-    pub(super) fn finish(&self, exit: &Exit) {
-        let clients: Vec<Arc<Client>> = {
+    /// Says how the session ended, and waits until every client has heard it. Those that want the
+    /// report get it, however long they take to read it.
+    pub(super) fn finish(&self, exit: Exit, report: &[u8]) {
+        let (attached, listeners) = {
             let mut state = self.lock();
             let exit_code = exit.code;
             state.happened(Happening::Ended { exit_code });
             state.watchers.clear();
-            let attached = state.clients.drain(..).map(|attached| attached.client);
-            let attached: Vec<_> = attached.collect();
-            attached
-                .into_iter()
-                .chain(state.listeners.drain(..))
-                .collect()
+            let attached = std::mem::take(&mut state.clients);
+            (attached, std::mem::take(&mut state.listeners))
         };
-        let last = match Frame::json(Kind::Exit, exit) {
-            Ok(frame) => Ok(frame),
-            // The report of a large batch: `show --json` has it.
-            Err(_) => Frame::json(
-                Kind::Exit,
-                &Exit {
-                    report: None,
-                    ..exit.clone()
-                },
-            ),
-        };
+        for Attached { client, .. } in attached.iter().filter(|attached| attached.report) {
+            Frame::parts(Kind::Report, report).for_each(|frame| client.deliver(&frame));
+        }
+        let attached = attached.into_iter().map(|attached| attached.client);
+        let clients: Vec<Arc<Client>> = attached.chain(listeners).collect();
+        let last = Frame::json(Kind::Exit, &exit);
         for client in &clients {
             if let Ok(last) = &last {
                 client.tell(last);
             }
             client.close();
         }
-        clients.iter().for_each(|client| client.drain(LAST_WORDS));
+        clients.iter().for_each(|client| client.drain());
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -442,7 +462,7 @@ impl State {
         let mut clients = self.clients.iter();
         self.execs > 0
             || clients
-                .any(|Attached { client, drives }| *drives || client.delivery == Delivery::Lossless)
+                .any(|attached| attached.drives || attached.client.delivery == Delivery::Lossless)
     }
 
     fn new_id(&mut self) -> u64 {
@@ -463,7 +483,7 @@ impl State {
     fn resize(&mut self, size: TerminalSize) {
         if self.drawn.has_terminal() {
             self.drawn.resize(size);
-            drop(self.typed.send(Typed::Resize(size)));
+            drop(self.typed.try_send(Typed::Resize(size)));
         }
     }
 
@@ -486,7 +506,7 @@ impl State {
         } = self.drawn.draw(channel, chunk);
         let is_driven = self.clients.iter().any(|attached| attached.drives);
         if !is_driven && !replies.is_empty() {
-            drop(self.typed.send(Typed::Keys(replies)));
+            drop(self.typed.try_send(Typed::Keys(replies)));
         }
         if let Some(notice) = notice {
             self.happened(Happening::NeedsInput { text: notice.text });

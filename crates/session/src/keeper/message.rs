@@ -103,6 +103,9 @@ pub struct Attach {
     /// The client's terminal; `None` if it has none.
     #[serde(default)]
     pub size: Option<Size>,
+    /// Whether it wants the report of the session's end.
+    #[serde(default)]
+    pub report: bool,
 }
 
 /// See [`Request::Exec`].
@@ -232,26 +235,19 @@ pub enum KeeperState {
 }
 
 /// How it ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
     /// The exit code: of the process, or of lazaret.
     pub code: u8,
-    /// What of a session's end `run --json` prints; `None` for a process beside the command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub report: Option<serde_json::Value>,
     /// Whether the client that began it is to ask the user what becomes of the changes.
     #[serde(default)]
     pub ask: bool,
 }
 
 impl Exit {
-    /// Returns the end of something that has no report.
+    /// Returns an end that leaves no question.
     pub fn of_process(code: u8) -> Self {
-        Self {
-            code,
-            report: None,
-            ask: false,
-        }
+        Self { code, ask: false }
     }
 }
 
@@ -270,6 +266,7 @@ mod tests {
         let attach = Attach {
             mode: AttachMode::Drive,
             size: Some(size),
+            report: false,
         };
         assert_eq!(request, Request::Attach(attach));
         let bare: Request = serde_json::from_str(r#"{"do":"exec","argv":["id"]}"#).unwrap();

@@ -45,6 +45,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::TerminalSize;
 
 use crate::cancel::Cancel;
@@ -64,6 +65,9 @@ use crate::store::record::CommandEnd;
 
 /// How long the command waits for the client that asked for it.
 const FIRST_CLIENT: Duration = Duration::from_secs(10);
+
+/// How many pieces of what is typed wait for the command, of at most 64 KiB.
+const TYPED_AHEAD: usize = 16;
 
 /// Between two looks at a container that stays without a command.
 const LOOK: Duration = Duration::from_secs(2);
@@ -91,6 +95,8 @@ pub enum FirstClient {
 pub struct KeeperOptions {
     /// The size of the command's terminal; `None` if it has none.
     pub terminal: Option<TerminalSize>,
+    /// What the command reads, if it has none.
+    pub stdin: CommandStdin,
     /// What follows the command.
     pub after: AfterCommand,
     /// Who is there first.
@@ -109,7 +115,7 @@ pub struct Keeper {
     options: KeeperOptions,
     cancel: Cancel,
     on_reachable: Mutex<Option<OnReachable>>,
-    typed: mpsc::Sender<Typed>,
+    typed: mpsc::SyncSender<Typed>,
     /// Its other end, until the command has it.
     to_type: Mutex<Option<Receiver<Typed>>>,
     live: OnceLock<Reachable>,
@@ -133,7 +139,7 @@ impl fmt::Debug for Keeper {
 impl Keeper {
     /// Makes a keeper that no client can reach yet.
     pub fn new(options: KeeperOptions, cancel: Cancel, on_reachable: OnReachable) -> Self {
-        let (sender, receiver) = mpsc::channel();
+        let (sender, receiver) = mpsc::sync_channel(TYPED_AHEAD);
         Self {
             options,
             cancel,
@@ -144,11 +150,12 @@ impl Keeper {
         }
     }
 
-    /// Tells every client how the session ended. No client comes any more.
-    pub fn finish(&self, exit: &Exit) {
+    /// Tells every client how the session ended, and those that want it the JSON report. No client
+    /// comes any more.
+    pub fn finish(&self, exit: Exit, report: &[u8]) {
         if let Some(Reachable { hub, dir }) = self.live.get() {
             place::remove(dir);
-            hub.finish(exit);
+            hub.finish(exit, report);
         }
     }
 
@@ -165,9 +172,9 @@ impl Keeper {
 
 impl CommandIo for Keeper {
     fn reachable(&self, dir: &SessionDir, live: LiveContainer) -> io::Result<()> {
-        let streams = match self.options.terminal {
-            Some(size) => Streams::Terminal(size),
-            None => Streams::Pipes,
+        let streams = match (self.options.terminal, self.options.stdin) {
+            (Some(size), _) => Streams::Terminal(size),
+            (None, stdin) => Streams::Pipes(stdin),
         };
         let first = self.options.first;
         let hub = Arc::new(Hub::new(Begun {
@@ -208,12 +215,16 @@ impl CommandIo for Keeper {
     }
 
     fn terminal(&self) -> Option<CommandTerminal> {
-        let receiver = self.to_type.lock();
-        let receiver = receiver.unwrap_or_else(PoisonError::into_inner).take();
         Some(CommandTerminal {
             size: self.options.terminal?,
-            input: Box::new(FromClients(receiver)),
+            input: self.stdin()?,
         })
+    }
+
+    fn stdin(&self) -> Option<Box<dyn CommandInput>> {
+        let receiver = self.to_type.lock();
+        let receiver = receiver.unwrap_or_else(PoisonError::into_inner).take();
+        Some(Box::new(FromClients(receiver?)))
     }
 
     fn on_denied(&self) -> Option<OnDenied> {
@@ -256,16 +267,10 @@ impl Messages {
     pub fn events(&self) -> Receiver<SessionEvent> {
         self.0.watch()
     }
-}
 
-impl Write for Messages {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.message(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    /// Shows a text.
+    pub fn show(&self, text: &[u8]) {
+        self.0.message(text);
     }
 }
 
@@ -287,16 +292,13 @@ impl Write for ToClients {
 }
 
 /// What clients type.
-struct FromClients(Option<Receiver<Typed>>);
+struct FromClients(Receiver<Typed>);
 
 impl CommandInput for FromClients {
     fn next(&mut self) -> Typed {
         /// How long secrets that are cut in two are held back.
         const BEAT: Duration = Duration::from_millis(100);
-        let Some(receiver) = &self.0 else {
-            return Typed::Gone;
-        };
-        match receiver.recv_timeout(BEAT) {
+        match self.0.recv_timeout(BEAT) {
             Ok(typed) => typed,
             Err(mpsc::RecvTimeoutError::Timeout) => Typed::Nothing,
             Err(mpsc::RecvTimeoutError::Disconnected) => Typed::Gone,

@@ -15,13 +15,12 @@ fn dir(session: &SessionDir) -> PathBuf {
     session.file("keeper")
 }
 
-/// Names the socket in a directory that is open, in as few bytes as it takes: elsewhere than on
-/// Linux, by its path.
+/// Names the socket in a directory that is open, in as few bytes as it takes: by its path where
+/// there is no `/proc` of this process, as elsewhere than on Linux.
 fn short(path: &Path, dir: &File) -> PathBuf {
-    match cfg!(target_os = "linux") {
-        true => Path::new("/proc/self/fd")
-            .join(dir.as_raw_fd().to_string())
-            .join("sock"),
+    let opened = Path::new("/proc/self/fd").join(dir.as_raw_fd().to_string());
+    match opened.exists() {
+        true => opened.join("sock"),
         false => path.join("sock"),
     }
 }

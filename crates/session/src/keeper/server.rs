@@ -16,7 +16,7 @@ use super::hub::Hub;
 use super::journal::{StopCause, events_since};
 use super::live::LiveContainer;
 use super::message::{
-    Accepted, Attach, Hello, KeeperState, MAGIC, PROTOCOL, RefusalCode, Reply, Request, Size, Stop,
+    Accepted, Attach, Hello, MAGIC, PROTOCOL, RefusalCode, Reply, Request, Size, Stop,
 };
 use super::place;
 use crate::output::terminal::Typed;
@@ -195,6 +195,7 @@ impl Server {
         while let Ok(Some(frame)) = Frame::read_from(&mut &*stream) {
             let typed = match (frame.kind, frame.channel) {
                 (Kind::Data, Channel::Stdin) => Typed::Keys(frame.payload),
+                (Kind::Eof, Channel::Stdin) => Typed::Gone,
                 (Kind::Resize, _) => match frame.parse::<Size>() {
                     Ok(size) => Typed::Resize(size.into()),
                     Err(_) => return,
@@ -203,14 +204,7 @@ impl Server {
                     self.hub.take(client);
                     continue;
                 }
-                (Kind::Signal, _) if self.hub.drives(client) => {
-                    match self.hub.status().state {
-                        // What the engine refuses is found out where the session is stopped.
-                        KeeperState::Ending => drop(self.live.kill()),
-                        KeeperState::Running | KeeperState::Idle => self.hub.stop(StopCause::Asked),
-                    }
-                    continue;
-                }
+                (Kind::Signal, _) if self.hub.signal(client) => continue,
                 _ => return,
             };
             if !self.hub.type_in(client, typed) {

@@ -58,11 +58,11 @@ impl VerifiedContainer {
             argv,
             env,
             terminal,
+            stdin,
             limits,
         } = &spec.command;
         let directory = spec.scope.workdir();
-        let stdin = CommandStdin::Empty;
-        let argv = agent.bootstrap_argv(&directory, env.keys(), argv, limits.timeout, stdin);
+        let argv = agent.bootstrap_argv(&directory, env.keys(), argv, limits.timeout, *stdin);
         let exec = ExecSpec {
             env: env.clone(),
             ..ExecSpec::new(argv, Stdin::Piped)
@@ -93,7 +93,10 @@ impl PendingCommand {
         match self.process {
             Some(mut process) => {
                 // A porter that refused has ended, and says why itself.
-                tell(&mut process, bootstrap::GO);
+                match spec.command.stdin {
+                    CommandStdin::Empty => tell_last(&mut process, bootstrap::GO),
+                    CommandStdin::Kept => tell(&mut process, bootstrap::GO),
+                }
                 Ok(process)
             }
             None => {
@@ -115,11 +118,17 @@ impl PendingCommand {
     }
 }
 
-/// Says the last word to a porter. One that has ended needs none.
+/// Says a word to a porter. One that has ended needs none.
 fn tell(process: &mut Process, word: &[u8]) {
-    if let Some(mut stdin) = process.stdin.take() {
+    if let Some(stdin) = &mut process.stdin {
         drop(stdin.write_all(word).and_then(|()| stdin.flush()));
     }
+}
+
+/// Says the last word to a porter, and ends what it reads.
+fn tell_last(process: &mut Process, word: &[u8]) {
+    tell(process, word);
+    process.stdin = None;
 }
 
 impl VerifiedContainer {
@@ -155,7 +164,7 @@ impl VerifiedContainer {
         let process = match self.terminal {
             TerminalMode::None => Some(process),
             TerminalMode::Interactive => {
-                tell(&mut process, bootstrap::CANCEL);
+                tell_last(&mut process, bootstrap::CANCEL);
                 process.control.wait().map_err(PorterError::from)?;
                 None
             }

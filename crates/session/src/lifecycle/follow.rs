@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::{ContainerLease, ContainerState, Spawner, TerminalSize};
 
 use crate::context::SessionContext;
@@ -43,6 +44,10 @@ pub trait CommandIo: Sync + fmt::Debug {
     fn stderr(&self) -> Box<dyn Write + Send>;
     /// Returns the terminal of a command that has one.
     fn terminal(&self) -> Option<CommandTerminal> {
+        None
+    }
+    /// Returns where the stdin of a command comes from that has no terminal, and reads.
+    fn stdin(&self) -> Option<Box<dyn CommandInput>> {
         None
     }
     /// Called before everything else: the command can be reached from here on, and has not
@@ -153,7 +158,11 @@ impl Running {
                 scope.spawn(move || watcher.watch());
             }
             let size = terminal.as_ref().map(|terminal| terminal.size);
-            let input = terminal.map(|terminal| terminal.input);
+            let input = match spec.command.stdin {
+                CommandStdin::Kept => io.stdin(),
+                CommandStdin::Empty => None,
+            };
+            let input = terminal.map(|terminal| terminal.input).or(input);
             let started = (container.pending).go(&container.spawner, &container.agent, spec, size);
             let ended = started.map_err(CommandError::from).and_then(|process| {
                 supervise::run(

@@ -23,7 +23,7 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 pub struct StartedCommand {
     /// Its process.
     pub process: Process,
-    /// Where keys for its terminal come from; `None` if it has none.
+    /// Where what it reads comes from; `None` if it reads nothing.
     pub input: Option<Box<dyn CommandInput>>,
 }
 

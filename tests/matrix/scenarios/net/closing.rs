@@ -43,7 +43,7 @@ pub(super) fn net_23_a_killed_launchers_network_is_closed_before_recovery(
     let sockets = format!("lazaret-net-{store}-egress");
     let has_sockets = || api::has_volume(&ctx.engine().socket(), &sockets);
     expect_eq("a volume for the sockets", &has_sockets()?, &true)?;
-    running.signal(Signal::KILL)?;
+    running.signal_keeper(Signal::KILL)?;
     running.ends()?;
     let refused = |count: usize| {
         let file = format!("/tmp/refused-{count}");

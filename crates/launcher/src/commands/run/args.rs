@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::{EnvName, SessionId};
 use lazaret_transfer::FileSelector;
 
@@ -20,10 +21,7 @@ use crate::ui::OutputFormat;
 use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::record::{KeepVolume, WriteScope};
 
-/// Run a command on a copy of the workspace, then pass its changes through the gate
-///
-/// Copies the workspace in, runs the profile's command or the given one, collects and
-/// judges what changed, shows it, and applies what you approve.
+/// What is run, on what, and what becomes of it: options of `run` and `start`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Profile: a built-in name, one of your own, or a path to a TOML file
@@ -172,6 +170,7 @@ pub(in crate::commands) fn job(
         shared,
         from: args.from,
         terminal: TerminalMode::None,
+        stdin: CommandStdin::Empty,
         profile,
     })
 }

@@ -4,26 +4,44 @@ pub(crate) mod args;
 
 use lazaret_transfer::FileSelector;
 
-use self::args::{Args, job, scope, terminal};
+use self::args::{Args, scope, terminal};
 use super::dry_run::network_reach::NetworkReach;
-use super::live_run::{self, Follows, LiveRun, Stay, TimeLimit};
+use super::live_run::{self, Begin, LiveRun, Stay, TimeLimit};
 use crate::app::App;
 use crate::attach::OnSignal;
+use crate::attach::beside::StdinMode;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::keeper::{Begun, is_keeper};
+use crate::keeper::{Begun, Front, is_keeper};
 use crate::profile::{self, Origin, Profile};
 use crate::resolve::copy_source::{CopyRequest, CopySource};
 use crate::resolve::git::{self, History};
-use crate::resolve::run_spec::{Connected, RunRequest, gate_limits};
+use crate::resolve::run_spec::gate_limits;
 use crate::resolve::scope::WorkspaceScope;
 use crate::session_access::reopen;
-use crate::ui::OutputFormat;
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::Store;
 
-pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+/// Run a command on a copy of the workspace, then pass its changes through the gate
+///
+/// Copies the workspace in, runs the profile's command or the given one, collects and
+/// judges what changed, shows it, and applies what you approve.
+#[derive(Debug, clap::Args)]
+#[group(id = "run")]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub what: Args,
+    /// Pass stdin on to the command, to its end, and ask no question
+    #[arg(short, long, conflicts_with = "prompt")]
+    pub interactive: bool,
+}
+
+pub(crate) fn run(args: RunArgs, app: &App) -> Result<ExitCode, Failure> {
+    let RunArgs {
+        what: args,
+        interactive,
+    } = args;
     let profile = profile::load(&args.profile, &app.env)?;
     if is_demo(&profile, &args) {
         return match args.dry_run {
@@ -39,34 +57,31 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         };
         return live_run::be_keeper(kept, app);
     }
-    if !args.dry_run && terminal(&args, &profile, app)? == TerminalMode::Interactive {
-        return match live_run::front(&args, Follows::Yes, app)? {
-            Begun::Reachable(id) => live_run::follow(&id, OnSignal::Stop, app),
-            Begun::Ended(code) => Ok(code),
-        };
-    }
-    let (scope, selector) = scope(&args, profile, app)?;
     if args.dry_run {
-        return dry_run(&args, &scope, &selector, app);
+        return dry_run_of(&args, profile, app);
     }
-    let timeout = args.timeout.map(|span| span.0);
-    let timeout = timeout.or(Some(scope.profile.limits.timeout));
-    let WorkspaceScope {
-        root,
-        bounds,
-        profile,
-        shared,
-        ..
-    } = scope;
-    let request = RunRequest {
-        timeout,
-        ..job(args, profile, bounds, shared, app)?
+    let begin = Begin {
+        front: match terminal(&args, &profile, app)? {
+            TerminalMode::Interactive => Front::Follows,
+            TerminalMode::None => Front::Owns,
+        },
+        stdin: match interactive {
+            true => StdinMode::Passed,
+            false => StdinMode::Empty,
+        },
+        on_signal: OnSignal::Stop,
     };
-    let end = request.run(&root, &selector, Connected::User, app)?;
-    if app.ui.format() == OutputFormat::Json {
-        app.ui.json(&end.report);
+    match live_run::front(&args, begin, app)? {
+        // The end of the leash ends a session that this process owns.
+        Begun::Reachable(id, _leash) => live_run::follow(&id, begin, app),
+        Begun::Ended(code) => Ok(code),
     }
-    Ok(end.exit_code)
+}
+
+/// Lists what would go in.
+pub(super) fn dry_run_of(args: &Args, profile: Profile, app: &App) -> Result<ExitCode, Failure> {
+    let (scope, selector) = scope(args, profile, app)?;
+    dry_run(args, &scope, &selector, app)
 }
 
 /// Lists what would go in: of a session that has a volume, what would be sent now.

@@ -28,6 +28,7 @@ use lazaret_launcher::ui::terminal::{Destination, TerminalIo};
 use lazaret_launcher::ui::{
     ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Streams, Ui, UiOptions, Verbosity,
 };
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_protocol::{PORTER_PATH, Protection, bootstrap};
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
 use lazaret_runtime::{Engine as _, ImageInfo, Limits, SessionId};
@@ -519,6 +520,7 @@ impl World {
                 argv: vec!["work".to_owned()],
                 env: [("WORD".parse().unwrap(), "given".to_owned())].into(),
                 terminal: TerminalMode::None,
+                stdin: CommandStdin::Empty,
                 limits: self.patience,
             },
             image: self.image.clone(),

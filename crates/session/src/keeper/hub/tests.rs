@@ -1,13 +1,15 @@
 //! Who may come, and how often the command is asked to end.
 
+use lazaret_protocol::verb::CommandStdin;
+
 use super::*;
 use crate::cancel::CancelLevel;
 
 fn hub(dir: &std::path::Path) -> (Hub, Cancel) {
     let cancel = Cancel::new();
     let hub = Hub::new(Begun {
-        streams: Streams::Pipes,
-        typed: mpsc::channel().0,
+        streams: Streams::Pipes(CommandStdin::Empty),
+        typed: mpsc::sync_channel(1).0,
         journal: Journal::open(&crate::store::SessionDir::at(dir)),
         limits: Limits {
             idle: None,
@@ -52,6 +54,7 @@ fn a_session_that_ends_takes_no_client_and_tells_who_listens() {
     let attach = Attach {
         mode: AttachMode::Drive,
         size: None,
+        report: false,
     };
     let refused = hub.attach(&attach).expect_err("too late");
     assert_eq!(refused.code, RefusalCode::Ending);
@@ -66,6 +69,7 @@ fn many_look_at_a_command_without_a_terminal() {
     let attach = Attach {
         mode: AttachMode::Drive,
         size: None,
+        report: false,
     };
     for _ in 0..MOST_CLIENTS {
         hub.attach(&attach).expect("there is no seat to take");

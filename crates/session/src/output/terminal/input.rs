@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lazaret_runtime::{ProcessControl, TerminalSize};
 use rustix::termios::tcgetattr;
 
-/// What comes from the user's side of a command's terminal.
+/// What comes from the user's side of a command's terminal, or of its stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typed {
-    /// Keys.
+    /// Keys, or bytes of stdin.
     Keys(Vec<u8>),
     /// The screen has another size.
     Resize(TerminalSize),
