@@ -19,6 +19,7 @@ mod gate;
 mod git;
 mod git_captures;
 mod git_from;
+mod git_review;
 mod hostile;
 mod image;
 mod image_layers;
@@ -65,6 +66,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     git::SCENARIOS,
     git_captures::SCENARIOS,
     git_from::SCENARIOS,
+    git_review::SCENARIOS,
     hostile::SCENARIOS,
     isolation::SCENARIOS,
     protect::SCENARIOS,
