@@ -121,6 +121,9 @@ fn matches(pattern: &[&str], names: &[Cow<'_, str>], entry: &Entry) -> bool {
 
 /// `*` stands for any number of characters.
 fn glob(pattern: &str, name: &str) -> bool {
+    if ends_differ(pattern, name) {
+        return false;
+    }
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern == name;
     };
@@ -134,6 +137,17 @@ fn glob(pattern: &str, name: &str) -> bool {
         .map(|(at, _)| at)
         .chain([rest.len()])
         .any(|at| rest.get(at..).is_some_and(|rest| glob(tail, rest)))
+}
+
+/// Whether a pattern starts or ends with another byte than a name does: most do, and this is the
+/// cheapest way to know.
+fn ends_differ(pattern: &str, name: &str) -> bool {
+    let differ = |ours: Option<u8>, theirs: Option<u8>| {
+        ours.is_some_and(|byte| byte != b'*' && Some(byte) != theirs)
+    };
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    differ(pattern.first().copied(), name.first().copied())
+        || differ(pattern.last().copied(), name.last().copied())
 }
 
 #[cfg(test)]
