@@ -58,7 +58,7 @@ pub(crate) fn header(line: &[u8], id: &ObjectId) -> Result<Header, ObjectError> 
     let text = std::str::from_utf8(line).unwrap_or_default();
     let mut words = text.trim_end_matches('\n').split(' ');
     let (name, kind, size) = (words.next(), words.next(), words.next());
-    if name != Some(&id.to_string()) {
+    if name.and_then(|name| ObjectId::from_hex(name.as_bytes())) != Some(*id) {
         return Err(ObjectError::Unreadable(*id));
     }
     let kind = match kind {

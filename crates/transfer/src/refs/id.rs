@@ -62,15 +62,28 @@ impl ObjectId {
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_bytes()
-            .iter()
-            .try_for_each(|byte| write!(f, "{byte:02x}"))
+        // At once: lists of thousands are written and read back.
+        let mut text = [0; 2 * MOST_BYTES];
+        let (pairs, _) = text.as_chunks_mut::<2>();
+        for (pair, byte) in pairs.iter_mut().zip(self.as_bytes()) {
+            *pair = [character(byte >> 4), character(byte & 0xf)];
+        }
+        let text = text.get(..2 * self.as_bytes().len());
+        let text = text.and_then(|text| str::from_utf8(text).ok());
+        f.write_str(text.unwrap_or_default())
     }
 }
 
 impl fmt::Debug for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+fn character(digit: u8) -> u8 {
+    match digit {
+        0..=9 => b'0' + digit,
+        _ => b'a' + digit - 10,
     }
 }
 
