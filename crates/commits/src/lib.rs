@@ -26,6 +26,7 @@ pub mod contents;
 pub mod examine;
 pub mod git;
 pub mod history;
+mod known;
 pub mod land;
 pub mod land_name;
 pub mod limits;

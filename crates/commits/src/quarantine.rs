@@ -13,6 +13,7 @@ use lazaret_transfer::{ObjectId, RefStorage, Repository};
 use lazaret_tree::{AtPath as _, PathError};
 
 use crate::git::{Git, GitError, IsCancelled};
+use crate::known::Known;
 use crate::limits::{MAX_OBJECTS, MAX_PACK_BYTES, ProcessLimits};
 use crate::objects::ObjectReader;
 use crate::preloaded::Preloaded;
@@ -124,7 +125,12 @@ impl Quarantine {
             return Ok(());
         };
         let all = self.list(&pack.with_extension("idx"), is_cancelled)?;
-        let known = self.known(&all, is_cancelled)?;
+        let user = Known {
+            git: &self.git,
+            dir: &self.dir,
+            objects: &self.borrowed,
+        };
+        let known = user.among(&all, is_cancelled)?;
         let new = all.into_iter().filter(|id| !known.contains(id));
         self.in_order.extend(new);
         self.new.extend(&self.in_order);
@@ -209,27 +215,6 @@ impl Quarantine {
         let mut objects: Vec<(u64, ObjectId)> = objects.collect();
         objects.sort_unstable();
         Ok(objects.into_iter().map(|(_, id)| id).collect())
-    }
-
-    /// Returns which of these the user has.
-    fn known(
-        &self,
-        ids: &[ObjectId],
-        is_cancelled: IsCancelled<'_>,
-    ) -> Result<HashSet<ObjectId>, QuarantineError> {
-        let asked: String = ids.iter().map(|id| format!("{id}\n")).collect();
-        let call = self
-            .git
-            .call(&self.dir, &["cat-file", "--batch-check", "--buffer"]);
-        let call = call.env("GIT_OBJECT_DIRECTORY", &self.borrowed);
-        let listed = call
-            .run(&mut asked.as_bytes(), is_cancelled)?
-            .text("look for the objects in your repository")?;
-        let there = listed.lines().filter(|line| !line.ends_with(" missing"));
-        let ids = there.filter_map(|line| line.split(' ').next());
-        Ok(ids
-            .filter_map(|id| ObjectId::from_hex(id.as_bytes()))
-            .collect())
     }
 
     /// Whether an object came in and the user has it not.
