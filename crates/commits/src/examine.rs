@@ -7,26 +7,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use lazaret_transfer::ObjectId;
-use lazaret_tree::{ChangeSet, RelPathBuf, Severity};
-use lazaret_validator::{
-    Finding, Findings, JudgeInput, Outcome, Policy, Verdict, is_allowable, judge,
-};
+use lazaret_tree::{ChangeSet, Severity};
+use lazaret_validator::{Finding, Findings};
 
 use crate::commit::Commit;
 use crate::git::{GitError, IsCancelled};
 use crate::history::{History, NewCommits};
+use crate::judges::{Comparison, Judged, Judges};
 use crate::quarantine::Quarantine;
 use crate::refusal::Refusal;
-use crate::snapshot::Snapshot;
 
-/// What tips are judged by.
-#[derive(Debug, Clone)]
-pub struct Rules {
-    /// The rules of the gate.
-    pub policy: Policy,
-    /// Paths that the user allows although a rule blocks them.
-    pub allow: Vec<RelPathBuf>,
-}
+pub use crate::rules::Rules;
 
 /// What was found of all tips.
 #[derive(Debug, Default)]
@@ -74,9 +65,8 @@ pub fn examine(
 ) -> Result<Examination, GitError> {
     let mut examiner = Examiner {
         quarantine,
-        rules,
         history: History::default(),
-        snapshot: Snapshot::empty(quarantine, quarantine.reader()?),
+        judges: Judges::start(quarantine, rules)?,
         found: Examination::default(),
         is_cancelled,
     };
@@ -85,11 +75,8 @@ pub fn examine(
         if is_cancelled() {
             return Err(GitError::Cancelled);
         }
-        if let Err(refusal) = &examined
-            && matches!(**refusal, Refusal::Object(_))
-        {
-            // Git may have ended over a damaged object.
-            examiner.snapshot = Snapshot::empty(quarantine, quarantine.reader()?);
+        if let Err(refusal) = &examined {
+            examiner.judges.restart_after(refusal)?;
         }
         examiner.found.tips.push(examined);
     }
@@ -98,31 +85,38 @@ pub fn examine(
 
 struct Examiner<'a> {
     quarantine: &'a Quarantine,
-    rules: &'a Rules,
     history: History,
-    snapshot: Snapshot<'a>,
+    judges: Judges<'a>,
     found: Examination,
     is_cancelled: IsCancelled<'a>,
 }
 
 impl Examiner<'_> {
     fn tip(&mut self, tip: ObjectId) -> Result<ExaminedTip, Arc<Refusal>> {
-        let reader = self.snapshot.reader();
+        let reader = self.judges.reader();
         let new = self.history.follow(tip, self.quarantine, reader)?;
         let NewCommits {
             commit,
             oldest_first,
             base,
         } = new;
-        for id in &oldest_first {
-            if (self.is_cancelled)() {
-                return Err(Arc::new(GitError::Cancelled.into()));
-            }
-            self.commit(*id)?;
+        let unknown = self.unknown(&oldest_first)?;
+        let mut comparisons = Vec::new();
+        for id in &unknown {
+            comparisons.push(self.against_first_parent(*id)?);
         }
-        let before = self.tree_of(base)?;
-        let after = self.tree_of(Some(commit))?;
-        let (changes, findings) = self.judge(commit, before, after)?;
+        comparisons.push(Comparison {
+            commit,
+            before: self.tree_of(base)?,
+            after: self.tree_of(Some(commit))?,
+        });
+        let judged = self.judges.judge(&comparisons, self.is_cancelled);
+        let mut judged = judged.into_iter();
+        for (id, judged) in unknown.into_iter().zip(judged.by_ref()) {
+            self.add(id, judged)?;
+        }
+        let Judged { changes, findings } =
+            judged.next().ok_or(Refusal::from(GitError::Cancelled))??;
         Ok(ExaminedTip {
             commit,
             base,
@@ -132,76 +126,48 @@ impl Examiner<'_> {
         })
     }
 
-    /// Judges a commit against its first parent, once.
-    fn commit(&mut self, id: ObjectId) -> Result<(), Arc<Refusal>> {
-        if let Some(known) = self.found.commits.get(&id) {
-            return known.as_ref().map(drop).map_err(Arc::clone);
+    /// Returns which commits were not judged with another tip.
+    fn unknown(&self, ids: &[ObjectId]) -> Result<Vec<ObjectId>, Arc<Refusal>> {
+        let mut unknown = Vec::new();
+        for id in ids {
+            match self.found.commits.get(id) {
+                None => unknown.push(*id),
+                Some(Ok(_)) => {}
+                Some(Err(refusal)) => return Err(Arc::clone(refusal)),
+            }
         }
-        let examined = self.examine_commit(id);
-        let outcome = examined.as_ref().map(drop).map_err(Arc::clone);
-        self.found.commits.insert(id, examined);
-        outcome
+        Ok(unknown)
     }
 
-    fn examine_commit(&mut self, id: ObjectId) -> Result<ExaminedCommit, Arc<Refusal>> {
-        let commit = self.history.commit(&id).ok_or(Refusal::NoCommit)?.clone();
-        let before = self.tree_of(commit.parents.first().copied())?;
-        let (changes, findings) = self.judge(id, before, Some(commit.tree))?;
-        Ok(ExaminedCommit {
-            commit,
-            changes,
-            findings,
+    fn against_first_parent(&mut self, id: ObjectId) -> Result<Comparison, Refusal> {
+        let commit = self.history.commit(&id).ok_or(Refusal::NoCommit)?;
+        let (parent, after) = (commit.parents.first().copied(), Some(commit.tree));
+        Ok(Comparison {
+            commit: id,
+            before: self.tree_of(parent)?,
+            after,
         })
     }
 
-    fn tree_of(&mut self, commit: Option<ObjectId>) -> Result<Option<ObjectId>, Arc<Refusal>> {
+    fn tree_of(&mut self, commit: Option<ObjectId>) -> Result<Option<ObjectId>, Refusal> {
         let Some(id) = commit else {
             return Ok(None);
         };
-        Ok(Some(self.history.tree(id, self.snapshot.reader())?))
+        Ok(Some(self.history.tree(id, self.judges.reader())?))
     }
 
-    fn judge(
-        &mut self,
-        commit: ObjectId,
-        before: Option<ObjectId>,
-        after: Option<ObjectId>,
-    ) -> Result<(ChangeSet, Findings), Arc<Refusal>> {
-        self.snapshot.move_to(before)?;
-        let changes = self.snapshot.compare(commit, after)?;
-        let input = JudgeInput {
-            baseline: self.snapshot.tree(),
-            changes: changes.clone(),
-            refusals: &[],
-            notes: &[],
-            contents: &self.snapshot,
-        };
-        let Verdict {
-            findings, outcome, ..
-        } = judge(input, &self.rules.policy);
-        self.snapshot.advance(after, &changes);
-        if outcome == Outcome::Rejected {
-            let gravest = findings.first().map(ToString::to_string);
-            return Err(Arc::new(Refusal::Rejected {
-                commit,
-                reason: gravest.unwrap_or_default(),
-            }));
-        }
-        Ok((changes, self.rules.mark_allowed(findings)))
-    }
-}
-
-impl Rules {
-    /// Marks what the user allows by its path.
-    fn mark_allowed(&self, mut findings: Findings) -> Findings {
-        for finding in &mut findings {
-            let path = finding.subject.path();
-            let is_named = path.is_some_and(|path| self.allow.iter().any(|allow| **allow == *path));
-            if is_named && finding.severity == Severity::Block && is_allowable(finding.code) {
-                Arc::make_mut(finding).allowed = true;
-            }
-        }
-        findings
+    /// Notes what was found of a commit.
+    fn add(&mut self, id: ObjectId, judged: Result<Judged, Refusal>) -> Result<(), Arc<Refusal>> {
+        let commit = self.history.commit(&id).ok_or(Refusal::NoCommit)?.clone();
+        let examined = judged.map(|Judged { changes, findings }| ExaminedCommit {
+            commit,
+            changes,
+            findings,
+        });
+        let examined = examined.map_err(Arc::new);
+        let outcome = examined.as_ref().map(drop).map_err(Arc::clone);
+        self.found.commits.insert(id, examined);
+        outcome
     }
 }
 

@@ -7,8 +7,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Cursor};
-use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lazaret_transfer::ObjectId;
 use lazaret_tree::{
@@ -16,6 +16,7 @@ use lazaret_tree::{
     Tree,
 };
 
+use crate::git::GitError;
 use crate::limits::{MAX_CHANGES, MAX_LINK_BYTES, MAX_OBJECTS, MAX_TREE_BYTES};
 use crate::objects::{ObjectError, ObjectKind, ObjectReader};
 use crate::quarantine::Quarantine;
@@ -24,8 +25,9 @@ use crate::tree_object::{EntryMode, TreeEntry, check_name, parse, parse_known};
 
 /// Larger contents are not handed to the rules, which do not look into them either.
 const MAX_CONTENTS: u64 = 16 << 20;
-/// The most entries of trees that are kept in memory: some 60 MB.
-const MAX_KEPT: usize = 500_000;
+/// The most entries of trees that one snapshot keeps in memory, of the two that there may be: some
+/// 30 MB.
+const MAX_KEPT: usize = 250_000;
 
 /// Whose trees are read.
 #[derive(Debug, Clone, Copy)]
@@ -51,13 +53,13 @@ pub struct Snapshot<'a> {
     reader: RefCell<ObjectReader>,
     at: Option<ObjectId>,
     tree: Tree,
-    trees: HashMap<ObjectId, Rc<[TreeEntry]>>,
+    trees: HashMap<ObjectId, Arc<[TreeEntry]>>,
     /// How many entries `trees` holds, and one more for each tree.
     kept: usize,
     digests: HashMap<ObjectId, (Digest, u64)>,
     blobs: HashMap<Digest, (ObjectId, u64)>,
-    /// How many entries the commits that were compared change.
-    changes: usize,
+    /// How many entries the commits change that were compared, with any snapshot beside this one.
+    changes: Arc<AtomicUsize>,
 }
 
 impl<'a> Snapshot<'a> {
@@ -72,8 +74,37 @@ impl<'a> Snapshot<'a> {
             kept: 0,
             digests: HashMap::new(),
             blobs: HashMap::new(),
-            changes: 0,
+            changes: Arc::default(),
         }
+    }
+
+    /// Makes a snapshot of no files, with a new reader, that counts changes on.
+    ///
+    /// # Errors
+    /// When git can't be run.
+    pub(crate) fn restarted(&self) -> Result<Self, GitError> {
+        Ok(Self {
+            changes: Arc::clone(&self.changes),
+            ..Self::empty(self.quarantine, self.quarantine.reader()?)
+        })
+    }
+
+    /// Makes a snapshot of the same files, with a reader of its own, for another thread.
+    ///
+    /// # Errors
+    /// When git can't be run.
+    pub(crate) fn beside(&self) -> Result<Self, GitError> {
+        Ok(Self {
+            quarantine: self.quarantine,
+            reader: RefCell::new(self.quarantine.reader()?),
+            at: self.at,
+            tree: self.tree.clone(),
+            trees: self.trees.clone(),
+            kept: self.kept,
+            digests: self.digests.clone(),
+            blobs: self.blobs.clone(),
+            changes: Arc::clone(&self.changes),
+        })
     }
 
     /// The files.
@@ -226,8 +257,8 @@ impl<'a> Snapshot<'a> {
                     return Err(Refusal::Submodule { commit, path, id });
                 }
                 if let Side::Examined(commit) = side {
-                    self.changes += 1;
-                    if found.len() >= MAX_OBJECTS || self.changes > MAX_CHANGES {
+                    let before = self.changes.fetch_add(1, Ordering::Relaxed);
+                    if found.len() >= MAX_OBJECTS || before >= MAX_CHANGES {
                         return Err(Refusal::ManyChanges { commit });
                     }
                 }
@@ -248,12 +279,12 @@ impl<'a> Snapshot<'a> {
         path: Option<&RelPath>,
         id: Option<ObjectId>,
         side: Side,
-    ) -> Result<Rc<[TreeEntry]>, Refusal> {
+    ) -> Result<Arc<[TreeEntry]>, Refusal> {
         let Some(id) = id else {
-            return Ok(Rc::from([]));
+            return Ok(Arc::from([]));
         };
         if let Some(entries) = self.trees.get(&id) {
-            return Ok(Rc::clone(entries));
+            return Ok(Arc::clone(entries));
         }
         let bytes = self
             .reader
@@ -263,10 +294,10 @@ impl<'a> Snapshot<'a> {
             true => parse(&bytes, &id),
             false => parse_known(&bytes, &id),
         };
-        let entries: Rc<[TreeEntry]> = match (parsed, side) {
+        let entries: Arc<[TreeEntry]> = match (parsed, side) {
             (Ok(entries), _) => entries.into(),
             // Not kept: the same tree may have to be examined.
-            (Err(_), Side::Known) => return Ok(Rc::from([])),
+            (Err(_), Side::Known) => return Ok(Arc::from([])),
             (Err(error), Side::Examined(commit)) => {
                 let path = path.map(|path| path.as_str().as_bytes().to_vec());
                 return Err(Refusal::Tree {
@@ -281,7 +312,7 @@ impl<'a> Snapshot<'a> {
             self.trees.clear();
             self.kept = entries.len() + 1;
         }
-        self.trees.insert(id, Rc::clone(&entries));
+        self.trees.insert(id, Arc::clone(&entries));
         Ok(entries)
     }
 

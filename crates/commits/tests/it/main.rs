@@ -4,5 +4,6 @@ mod contents;
 mod hostile;
 mod kit;
 mod landing;
+mod many;
 mod rounds;
 mod signing;
