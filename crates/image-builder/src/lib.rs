@@ -45,6 +45,7 @@ pub use spec::names::{
     ComponentName, ImageName, MaxAge, PackageName, PinnedReference, ShellPath, Suite, UserName,
     Version, WordError,
 };
+pub use spec::service::{DataPath, Readiness, ServiceSpec, StopSignal};
 
 /// The profiles that come with lazaret: name and text, sorted by name.
 pub const PROFILES: &[(&str, &str)] = spec::embedded::PROFILES;

@@ -5,7 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{devcontainer, embedded};
-use crate::{Base, Component, ComponentName, ImageName, ImageSpec, SpecError, TakesPackages};
+use crate::{
+    Base, Component, ComponentName, ImageName, ImageSpec, ServiceSpec, SpecError, TakesPackages,
+};
 
 /// The images and components that are declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -212,6 +214,18 @@ impl Catalog {
     /// Returns the spec of that name.
     pub fn get(&self, name: &str) -> Option<&ImageSpec> {
         self.images.iter().find(|spec| spec.name.as_str() == name)
+    }
+
+    /// Returns how an image runs as a server: as it says, or else the image that it starts from.
+    pub fn service_of(&self, name: &str) -> Option<&ServiceSpec> {
+        let mut spec = self.get(name)?;
+        loop {
+            match (&spec.service, &spec.base) {
+                (Some(service), _) => return Some(service),
+                (None, Base::Image(base)) => spec = self.get(base.as_str())?,
+                (None, _) => return None,
+            }
+        }
     }
 
     /// Returns every spec, sorted by name.

@@ -9,6 +9,7 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use toml::Spanned;
 
 use crate::spec::diagnostics::refusal;
+use crate::spec::service::ServiceSpec;
 use crate::{
     ComponentName, ImageName, MaxAge, PackageName, PinnedReference, ShellPath, SpecError, Suite,
     UserName, Version,
@@ -33,6 +34,8 @@ pub struct ImageSpec {
     pub verify: Vec<String>,
     /// Whose the session is, inside.
     pub user: User,
+    /// How it runs as a server beside a command; `None` if it says nothing of that.
+    pub service: Option<ServiceSpec>,
     /// After which age a build is repeated, so that security updates arrive.
     pub max_age: Option<MaxAge>,
     /// Where the declaration is, for messages.
@@ -121,6 +124,7 @@ struct RawImageSpec {
     #[serde(default)]
     verify: Vec<String>,
     user: Option<Spanned<RawUser>>,
+    service: Option<ServiceSpec>,
     max_age: Option<MaxAge>,
 }
 
@@ -252,6 +256,7 @@ impl ImageSpec {
             trust: raw.build.map_or(Trust::Image, |build| build.ca),
             verify: raw.verify,
             user,
+            service: raw.service,
             max_age: raw.max_age,
             file: file.to_owned(),
             source: source.to_owned(),

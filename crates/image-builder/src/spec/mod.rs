@@ -7,3 +7,4 @@ pub(crate) mod diagnostics;
 pub(crate) mod embedded;
 pub(crate) mod image;
 pub(crate) mod names;
+pub(crate) mod service;
