@@ -41,6 +41,8 @@ pub enum FailureKind {
     State,
     /// What went in or came out over a stream was wrong.
     Transfer,
+    /// A service of the session does not run.
+    Service,
     /// A secret can't be had from where the profile takes it.
     Secret,
     /// The command exists inside but can't be executed.
@@ -70,6 +72,7 @@ impl FailureKind {
             | Self::Image
             | Self::State
             | Self::Transfer
+            | Self::Service
             | Self::Secret
             | Self::Internal => ExitCode::FAILED,
         }
@@ -88,6 +91,7 @@ impl FailureKind {
             Self::Image => "image",
             Self::State => "state",
             Self::Transfer => "transfer",
+            Self::Service => "service",
             Self::Secret => "secret",
             Self::NotExecutable => "not-executable",
             Self::NotFound => "not-found",

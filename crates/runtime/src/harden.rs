@@ -137,7 +137,7 @@ pub struct Controls {
     /// CON-10: likewise.
     pub read_only_paths: Vec<&'static str>,
     /// CON-14: the mapping to ask for, in Podman's words; `None` for the engine's own.
-    pub userns: Option<&'static str>,
+    pub userns: Option<Cow<'static, str>>,
     /// CON-15.
     pub pids: u32,
     /// CON-16: bytes of memory, and of memory and swap together.
@@ -149,8 +149,9 @@ pub struct Controls {
     /// CON-17. The engine is asked for them, and the porter sets them again for every
     /// command: rootless Podman drops what its Docker-compatible API is asked for.
     pub ulimits: Vec<Ulimit>,
-    /// CON-18: the network mode, `none` but for a gateway and an install step.
-    pub network: &'static str,
+    /// CON-18: the network mode: `none` but for a gateway, an install step, and a service, which
+    /// joins the agent's.
+    pub network: Cow<'static, str>,
     /// CON-19: host paths, `FROM:TO`; always empty but in a weakened test container.
     pub binds: Vec<&'static str>,
     /// CON-21: host devices, from and to; always empty but in a weakened test container.
@@ -206,6 +207,12 @@ pub enum Unenforceable {
     /// A network for a container that is no gateway.
     #[error("only a gateway may have a network")]
     Network,
+    /// That a container joins the network of another one.
+    #[error("{engine} can run no services: its containers can't share a network")]
+    Services {
+        /// The engine.
+        engine: String,
+    },
 }
 
 impl HardenedSpec {
@@ -220,8 +227,16 @@ impl HardenedSpec {
                 control,
             });
         }
-        if spec.network != Network::None && spec.role != Role::Gateway {
-            return Err(Unenforceable::Network);
+        match (&spec.network, spec.role) {
+            (Network::Joined(_), Role::Service) if engine.kind == EngineKind::Apple => {
+                return Err(Unenforceable::Services {
+                    engine: engine.endpoint.clone(),
+                });
+            }
+            (Network::Joined(_), Role::Service)
+            | (Network::Engine, Role::Gateway)
+            | (Network::None, _) => {}
+            _ => return Err(Unenforceable::Network),
         }
         if spec.role == Role::Gateway && !engine.capabilities.has_gateway {
             return Err(Unenforceable::Gateway {
@@ -268,8 +283,8 @@ impl HardenedSpec {
         };
         let mut hardened = Self::new(spec, engine)?;
         hardened.controls.network = match build.network {
-            BuildNetwork::Engine => "default",
-            BuildNetwork::Host => "host",
+            BuildNetwork::Engine => "default".into(),
+            BuildNetwork::Host => "host".into(),
         };
         Ok(hardened)
     }
@@ -322,12 +337,12 @@ impl Controls {
             // compilers fill more of it than memory holds.
             tmpfs: if installs { vec![] } else { tmpfs(spec) },
             shm_size: limits.shm,
-            masked_paths: MASKED_PATHS.to_vec(),
+            masked_paths: masked_paths(spec, engine),
             read_only_paths: READ_ONLY_PATHS.to_vec(),
-            // Without keep-id, uid 1000 inside is one of the subordinate ids: the mapping
-            // is there either way, but `keep-id` lets the volume's owner be the user.
-            userns: (engine.kind == EngineKind::Podman && engine.rootless && !installs)
-                .then_some("keep-id:uid=1000,gid=1000"),
+            userns: match engine.kind == EngineKind::Podman && engine.rootless && !installs {
+                true => Some(mapping(&spec.network)),
+                false => None,
+            },
             pids: limits.pids,
             memory: limits.memory,
             memory_swap: limits.memory,
@@ -336,9 +351,10 @@ impl Controls {
                 None => limits.cpus,
             }),
             ulimits: ulimits(spec, engine),
-            network: match spec.network {
-                Network::None => "none",
-                Network::Engine => "default",
+            network: match &spec.network {
+                Network::None => "none".into(),
+                Network::Joined(other) => format!("container:{other}").into(),
+                Network::Engine => "default".into(),
             },
             binds: vec![],
             devices: vec![],
@@ -358,6 +374,29 @@ impl Controls {
             stop_timeout: 15,
             log_driver: "none",
         }
+    }
+}
+
+/// Returns what is hidden.
+fn masked_paths(spec: &ContainerSpec, engine: &EngineInfo) -> Vec<&'static str> {
+    let mut paths = MASKED_PATHS.to_vec();
+    // Rootless Podman gives a container that joins another one's network the host's own /sys, in
+    // which cgroups are mounted for writing.
+    let is_joined = matches!(spec.network, Network::Joined(_));
+    if is_joined && engine.kind == EngineKind::Podman && engine.rootless {
+        paths.push("/sys");
+    }
+    paths
+}
+
+/// Returns the user namespace of a container of rootless Podman.
+fn mapping(network: &Network) -> Cow<'static, str> {
+    match network {
+        // A network belongs to a user namespace: from another one, /sys can't be mounted.
+        Network::Joined(other) => format!("container:{other}").into(),
+        // Without keep-id, uid 1000 inside is one of the subordinate ids: the mapping
+        // is there either way, but `keep-id` lets the volume's owner be the user.
+        Network::None | Network::Engine => "keep-id:uid=1000,gid=1000".into(),
     }
 }
 
@@ -394,8 +433,11 @@ fn ulimits(spec: &ContainerSpec, engine: &EngineInfo) -> Vec<Ulimit> {
     // there the pids cgroup is the limit, and this one is a wide second fence: the user of a
     // desktop, who often has uid 1000, has thousands of threads.
     let nproc = match engine.user_namespace {
-        UserNamespace::Mapped => u64::from(limits.pids),
-        UserNamespace::Host => u64::from(limits.pids).saturating_mul(8).max(SHARED_NPROC),
+        UserNamespace::Mapped if spec.role != Role::Service => u64::from(limits.pids),
+        // A service shares the agent's.
+        UserNamespace::Mapped | UserNamespace::Host => {
+            u64::from(limits.pids).saturating_mul(8).max(SHARED_NPROC)
+        }
     };
     let nofile = limits
         .nofile

@@ -44,7 +44,8 @@ pub use harden::{
 pub use init_channel::{ConnectedChannel, InitChannel, StartError};
 pub use lease::{ContainerLease, Lease, Removable, UnremovedResource, VolumeLease, unremoved};
 pub use names::{
-    AliasName, ContainerName, EnvName, ImageRef, Label, NameError, SessionId, VolumeName,
+    AliasName, ContainerName, EnvName, ImageRef, Label, NameError, ServiceName, SessionId,
+    VolumeName,
 };
 pub use process::{
     ExecSpec, Process, ProcessControl, Stdin, Terminal, TerminalSize, WhenAbandoned,

@@ -147,7 +147,7 @@ impl HardenedSpec {
         if engine.user_namespace == UserNamespace::Host {
             not_applicable.insert(Control::UserNamespace);
         }
-        if self.spec().network != Network::None {
+        if self.spec().network == Network::Engine {
             not_applicable.insert(Control::NoNetwork);
         }
         Expected { not_applicable }
@@ -246,7 +246,7 @@ impl HardenedSpec {
         let text = |text: &&'static str| (*text).to_owned();
         let mut not_applicable: Vec<Control> =
             self.engine().not_applicable.keys().copied().collect();
-        if self.spec().network != Network::None {
+        if self.spec().network == Network::Engine {
             not_applicable.push(Control::NoNetwork);
         }
         ProbeRequest {

@@ -28,6 +28,9 @@ pub enum Role {
     /// Packs commits of the volume after the command: our own image with git, read-only mount,
     /// the agent's user.
     Packer,
+    /// Runs a server beside the command, such as a database: the profile's choice of an image, the
+    /// agent's user, the network of the agent's container, one volume of its own.
+    Service,
 }
 
 /// How a volume may be used.
@@ -116,10 +119,13 @@ pub struct ContainerSpec {
 }
 
 /// Which network a container is on while it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Network {
     /// None but its own loopback. What holds for everything that a command has a say in.
     None,
+    /// That of another container, which runs and has none but its own loopback. For
+    /// [`Role::Service`] alone: both find the other's ports on `localhost`.
+    Joined(ContainerName),
     /// One of the container's own, as the engine gives it to every container; see
     /// [`BuildNetwork::Engine`]. For [`Role::Gateway`] alone.
     Engine,

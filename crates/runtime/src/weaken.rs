@@ -12,7 +12,7 @@ use lazaret_protocol::{Control, Resource};
 use serde_json::{Value, json};
 
 use crate::harden::{HardenedSpec, Namespace, UserId};
-use crate::{UserNamespace, seccomp};
+use crate::{Role, UserNamespace, seccomp};
 
 impl HardenedSpec {
     /// Takes `control` away, and as little else as the engine allows.
@@ -24,6 +24,7 @@ impl HardenedSpec {
         if self.engine.not_applicable.contains_key(&control) && control != Control::ProcessLimits {
             return None;
         }
+        let is_service = self.spec().role == Role::Service;
         let controls = &mut self.controls;
         match control {
             Control::User => controls.user = UserId { uid: 0, gid: 0 },
@@ -62,7 +63,11 @@ impl HardenedSpec {
                     .ulimits
                     .retain(|ulimit| matches!(ulimit.resource, Resource::Nofile | Resource::Nproc));
             }
-            Control::NoNetwork => controls.network = "host",
+            // From a user namespace that is another container's, the host's can't be entered.
+            Control::NoNetwork if is_service => {
+                controls.network = "default".into();
+            }
+            Control::NoNetwork => controls.network = "host".into(),
             Control::NoHostMounts => controls.binds.push("/usr:/host:ro"),
             Control::EngineApi => controls
                 .binds

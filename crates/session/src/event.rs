@@ -4,8 +4,9 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use lazaret_runtime::{ContainerName, ProvenControl, SessionId};
+use lazaret_runtime::{ContainerName, ProvenControl, ServiceName, SessionId};
 use lazaret_transfer::Skipped;
 use lazaret_tree::RelPathBuf;
 
@@ -44,6 +45,19 @@ pub enum Event<'a> {
     Protected { entries: usize },
     /// The command is about to start.
     CommandStarts { argv: &'a [String] },
+    /// A service takes requests.
+    ServiceReady {
+        name: &'a ServiceName,
+        took: Duration,
+    },
+    /// The process of a service ended; `None` if it is not started again.
+    ServiceDied {
+        name: &'a ServiceName,
+        code: i32,
+        again_in: Option<Duration>,
+    },
+    /// A service that died could not be started again.
+    ServiceNotStarted(&'a dyn Error),
     /// A port of 127.0.0.1 leads inside.
     PortOpen { host: u16, inside: u16 },
     /// The gateway ended before the command: the network is closed.

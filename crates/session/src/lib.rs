@@ -31,6 +31,7 @@ pub mod network;
 pub mod output;
 pub mod pool;
 pub mod porter;
+pub mod services;
 pub mod settle;
 pub mod spec;
 pub mod store;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::verb::CommandStdin;
-use lazaret_runtime::{EnvName, Limits, SessionId};
+use lazaret_runtime::{EnvName, Limits, ServiceName, SessionId};
 use lazaret_transfer::{FileSelector, WorkspaceDir};
 use lazaret_tree::RelPathBuf;
 
@@ -15,6 +15,7 @@ use crate::context::SessionContext;
 use crate::credentials::file::CredentialFile;
 use crate::engine::containers::ContainerPlan;
 use crate::network::Plan;
+use crate::services::Service;
 use crate::store::record::{
     GateLimits, KeepVolume, NetworkSummary, NewRecord, SelectionRecord, WriteScope, identity,
 };
@@ -46,6 +47,8 @@ pub struct RunSpec<'a> {
     pub limits: Limits,
     /// The command's network.
     pub network: Option<Plan>,
+    /// Servers beside the command.
+    pub services: Vec<Service>,
     /// Logins for the home of the command's container.
     pub credentials: Arc<[CredentialFile]>,
     /// What the gate holds the collection to.
@@ -109,7 +112,13 @@ impl RunSpec<'_> {
             porter: self.porter.clone(),
             limits: self.limits.clone(),
             policy: (self.network.as_ref()).map(|plan| plan.order.policy.clone()),
+            services: self.service_names(),
         }
+    }
+
+    fn service_names(&self) -> Vec<ServiceName> {
+        let names = self.services.iter().map(|service| &service.name);
+        names.cloned().collect()
     }
 
     /// Returns what the session's record starts from.
@@ -134,6 +143,7 @@ impl RunSpec<'_> {
                 totals: None,
                 gateway_lost: false,
             }),
+            services: self.service_names(),
         }
     }
 }

@@ -43,6 +43,7 @@ mod remembered;
 mod remote;
 mod round_trip;
 mod round_trip_large;
+mod service;
 mod starter;
 mod terminal;
 mod times;
@@ -81,6 +82,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     keeper::SCENARIOS,
     keeper_notices::SCENARIOS,
     keeper_run::SCENARIOS,
+    service::SCENARIOS,
     private::SCENARIOS,
     kept::SCENARIOS,
     times::SCENARIOS,

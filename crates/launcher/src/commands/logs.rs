@@ -15,7 +15,7 @@ use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::terminal::TextSanitizer;
 use crate::ui::{Output, OutputFormat};
 use lazaret_session::store::run_log::{Piece, RunLog, runs};
-use lazaret_session::store::{Store, StoreError};
+use lazaret_session::store::{SessionDir, Store, StoreError};
 
 /// How often a log that is followed is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -31,6 +31,9 @@ pub struct Args {
     /// The log of this run, counted from 1 [default: the last]
     #[arg(long, value_name = "N")]
     pub run: Option<u32>,
+    /// The log of this service, since its session last started
+    #[arg(long, value_name = "NAME", conflicts_with = "run")]
+    pub service: Option<String>,
     /// Go on until the command has ended
     #[arg(short, long)]
     pub follow: bool,
@@ -53,7 +56,11 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     let id = args.session.find(Unnamed::Newest, &store, app)?;
     let dir = store.find(&id)?;
-    let Some(mut log) = RunLog::open(&dir, args.run)? else {
+    let log = match &args.service {
+        Some(service) => of_service(&dir, service),
+        None => RunLog::open(&dir, args.run)?,
+    };
+    let Some(mut log) = log else {
         return Err(no_log(&args, &id, &runs(&dir)?));
     };
     let mut shown = Shown {
@@ -84,7 +91,15 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     }
 }
 
+fn of_service(dir: &SessionDir, name: &str) -> Option<RunLog> {
+    RunLog::of_service(dir, &name.parse().ok()?)
+}
+
 fn no_log(args: &Args, id: &SessionId, runs: &[u32]) -> Failure {
+    if let Some(service) = &args.service {
+        let text = format!("session {id} has no service {service}");
+        return Failure::message(FailureKind::Refused, text);
+    }
     let text = match (args.run, runs.last()) {
         (Some(run), Some(last)) => format!("session {id} has no run {run}: the last is {last}"),
         _ => format!("session {id} has no log: its command never started"),

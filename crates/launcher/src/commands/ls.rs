@@ -12,6 +12,7 @@ use crate::failure::{Failure, recover_hint};
 use crate::session_access::live;
 use crate::ui::{OutputFormat, TextTone, elapsed};
 use lazaret_session::keeper::message::{KeeperState, KeeperStatus};
+use lazaret_session::services::status::ServiceStatus;
 use lazaret_session::store::from_branch::FromBranch;
 use lazaret_session::store::record::{KeepVolume, Record};
 use lazaret_session::store::status::{State, Status};
@@ -38,6 +39,7 @@ struct Row {
     profile: String,
     workspace: String,
     created: u64,
+    services: Vec<ServiceStatus>,
     /// What it is a clone of; null if it copies the workspace's own files.
     from: Option<FromBranch>,
     /// The volume that outlives the gate; null where none does.
@@ -74,6 +76,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         rows.push(Row {
             session: record.id.clone(),
             status,
+            services: services(&keeper, &record),
             keeper,
             profile: record.profile.clone(),
             workspace: record.workspace.to_string_lossy().into_owned(),
@@ -126,9 +129,13 @@ fn print(rows: &[Row], app: &App) {
             true => String::new(),
             false => format!("  ({})", row.commits),
         };
+        let services = match row.services.as_slice() {
+            [] => String::new(),
+            services => format!("  ({})", shown(services)),
+        };
         let attached = row.keeper.as_ref().map_or("", attached);
         ui.result(&format!(
-            "{:<names$}  {:<10}  {age:>8}  {:<profiles$}  {}{attached}{volume}{commits}",
+            "{:<names$}  {:<10}  {age:>8}  {:<profiles$}  {}{attached}{services}{volume}{commits}",
             row.session.as_str(),
             state(row),
             escaped(&row.profile),
@@ -159,6 +166,20 @@ fn attached(keeper: &KeeperStatus) -> &'static str {
         (_, true) => "  (attached)",
         (_, false) => "  (watched)",
     }
+}
+
+/// Returns the services of a session: where its keeper says that they are, or stopped.
+fn services(keeper: &Option<KeeperStatus>, record: &Record) -> Vec<ServiceStatus> {
+    match keeper {
+        Some(keeper) => keeper.services.clone(),
+        None => record.services.iter().map(ServiceStatus::stopped).collect(),
+    }
+}
+
+/// Shows services in one line.
+pub(super) fn shown(services: &[ServiceStatus]) -> String {
+    let one = |service: &ServiceStatus| format!("{} {}", service.name, service.state.as_str());
+    services.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether the volume of a session outlives the gate.

@@ -30,6 +30,7 @@ pub(crate) mod review;
 pub(crate) mod rm;
 pub(crate) mod rules;
 pub(crate) mod run;
+pub(crate) mod services;
 pub(crate) mod shell;
 pub(crate) mod show;
 pub(crate) mod start;
@@ -74,6 +75,7 @@ pub enum Command {
     Logs(logs::Args),
     Events(events::Args),
     Limits(limits::Args),
+    Services(services::Args),
     Rm(rm::Args),
     Recover(recover::Args),
     Prune(prune::Args),
@@ -128,6 +130,7 @@ pub(crate) fn run(
         Command::Logs(args) => logs::run(args, app),
         Command::Events(args) => events::run(args, app),
         Command::Limits(args) => limits::run(args, app),
+        Command::Services(args) => services::run(args, app),
         Command::Rm(args) => rm::run(args, app),
         Command::Recover(args) => recover::run(args, app),
         Command::Prune(args) => prune::run(args, app),

@@ -11,6 +11,7 @@ use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::session_events::show_command;
 use crate::ui::{OutputFormat, count, elapsed};
 use lazaret_session::captures::captured_of;
+use lazaret_session::services::status::ServiceStatus;
 use lazaret_session::store::history::applies;
 use lazaret_session::store::record::{Phase, Record};
 use lazaret_session::store::status::Status;
@@ -30,6 +31,9 @@ struct Shown<'a> {
     record: &'a Record,
     #[serde(flatten)]
     status: Status,
+    /// The record has their names alone.
+    #[serde(skip_serializing_if = "<[ServiceStatus]>::is_empty")]
+    service_states: &'a [ServiceStatus],
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
@@ -38,13 +42,15 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let dir = store.find(&id)?;
     let record = dir.record()?;
     let status = Status::of(&store, &dir, &record);
+    let services = super::services::of(&dir)?;
     match app.ui.format() {
         OutputFormat::Json => app.ui.json(&Shown {
             record: &record,
             status,
+            service_states: &services,
         }),
         OutputFormat::Text => {
-            app.ui.result(&render(&record, status, &dir));
+            app.ui.result(&render(&record, status, &services, &dir));
             match lines(&dir) {
                 Ok(lines) => lines.iter().for_each(|line| app.ui.result(line)),
                 // What can't be read is no reason to say nothing of the rest.
@@ -103,7 +109,7 @@ fn volume(record: &Record, dir: &SessionDir) -> String {
     format!("{}{fate}", record.volume())
 }
 
-fn render(record: &Record, status: Status, dir: &SessionDir) -> String {
+fn render(record: &Record, status: Status, services: &[ServiceStatus], dir: &SessionDir) -> String {
     let escaped = |text: &str| lazaret_tree::escape(text.as_bytes());
     let mut rows = vec![
         ("session", record.id.to_string()),
@@ -150,6 +156,9 @@ fn render(record: &Record, status: Status, dir: &SessionDir) -> String {
             .map(|path| escaped(path))
             .collect();
         rows.push(("read only", paths.join(", ")));
+    }
+    if !services.is_empty() {
+        rows.push(("services", super::ls::shown(services)));
     }
     rows.push(("volume", volume(record, dir)));
     let lines: Vec<String> = rows

@@ -31,6 +31,7 @@ use lazaret_session::pool::PoolError;
 use lazaret_session::porter::conversation::PorterError;
 use lazaret_session::porter::credentials::LendError;
 use lazaret_session::porter::export::ExportError;
+use lazaret_session::services::ServiceError;
 use lazaret_session::settle::SettleError;
 use lazaret_session::settle::workspace_lock::WorkspaceLockError;
 use lazaret_session::store::history::HistoryError;
@@ -168,7 +169,22 @@ words!(FillError: Verify | Gateway | Porter | Update | Pack | Volume | Protect |
     error @ FillError::Panicked => Self::new(FailureKind::Internal, error),
 );
 
-words!(RunError: Interrupted | Create | Fill | Guard | Store | Io;
+words!(ServiceError: Interrupted | Engine | Unenforceable | Verify | Porter | Io;
+    error @ ServiceError::Panicked => Self::new(FailureKind::Internal, error),
+    error @ ServiceError::OtherNetwork { .. } => Self::new(FailureKind::Engine, error),
+    error @ ServiceError::ForeignVolume { .. } => Self::new(FailureKind::Engine, error)
+        .hinted("Take another name for the session or the service."),
+    error @ (ServiceError::Ended { .. } | ServiceError::NotReady { .. }) => {
+        let text = match error.log() {
+            [] => format!("{error}; its log is empty"),
+            lines => format!("{error}; its log ends with:\n{}", lines.join("\n")),
+        };
+        Self::message(FailureKind::Service, text)
+            .hinted("The command did not start. `lazaret profile show` lists the services.")
+    }
+);
+
+words!(RunError: Interrupted | Create | Fill | Guard | Service | Store | Io;
     RunError::Unreachable { id, source } => Self::new(FailureKind::State, source)
         .context("clients can't reach the session, so its command does not start")
         .hinted(nothing_is_lost(&id)),

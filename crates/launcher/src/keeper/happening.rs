@@ -31,6 +31,14 @@ pub(crate) fn words(what: &Happening) -> String {
         Happening::Denied { target } => {
             format!("network: denied {}", escape(target.as_bytes()))
         }
+        Happening::Service {
+            service,
+            state,
+            exit_code,
+        } => {
+            let ended = exit_code.map_or(String::new(), |code| format!(": exit code {code}"));
+            format!("service {service} is {}{ended}", state.as_str())
+        }
         Happening::Stopping { why } => format!(
             "the session is being stopped: {}",
             match why {

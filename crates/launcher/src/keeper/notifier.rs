@@ -116,6 +116,7 @@ impl Notifier {
             Happening::RunStarted { .. }
             | Happening::Attached { .. }
             | Happening::Detached
+            | Happening::Service { .. }
             | Happening::Denied { .. } => return None,
         };
         let text = match what {

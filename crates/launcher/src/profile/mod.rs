@@ -12,6 +12,7 @@ mod raw;
 mod resolve;
 mod schema;
 mod secrets;
+mod services;
 mod session;
 mod show;
 mod source;
@@ -19,6 +20,7 @@ mod source;
 mod tests;
 mod tighten;
 pub mod units;
+mod values;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -33,6 +35,7 @@ pub use network::{NetworkMode, NetworkRules, Publish};
 pub use notify::{NoticeKind, NotifyRules};
 pub use schema::schema;
 pub use secrets::{BrokerRule, SecretRule, SecretSource};
+pub use services::ServiceRule;
 pub use session::{AttachRules, SessionRules};
 pub use source::ProfileError;
 pub use tighten::{Tightened, WORKSPACE_FILE};
@@ -75,6 +78,8 @@ pub struct Profile {
     pub secrets: Vec<SecretRule>,
     /// Logins that the session is lent.
     pub files: Vec<FileRule>,
+    /// Servers beside the command, by name.
+    pub services: Vec<ServiceRule>,
     /// What may come back.
     pub gate: GateRules,
     /// How commits become a pull request.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_image_builder::{DataPath, Readiness, StopSignal};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -220,9 +221,18 @@ enum RawScope {
 /// `[services.NAME]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "read to be understood, then refused by name")]
 pub(super) struct RawService {
-    image: String,
+    pub(super) image: Spanned<String>,
+    pub(super) command: Option<Spanned<Vec<String>>>,
+    #[serde(default)]
+    pub(super) env: BTreeMap<Spanned<String>, Spanned<String>>,
+    pub(super) data: Option<DataPath>,
+    pub(super) ready: Option<Readiness>,
+    pub(super) within: Option<Span>,
+    pub(super) stop_signal: Option<StopSignal>,
+    pub(super) memory: Option<Spanned<ByteSize>>,
+    pub(super) cpus: Option<Cores>,
+    pub(super) pids: Option<Spanned<Count>>,
 }
 
 /// `[gate]`.

@@ -1,12 +1,9 @@
 //! `RawProfile` to `Profile`: defaults, names, combinations that can't be, and what
 //! this version can't do.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use lazaret_image_builder::{Catalog, ImageName};
-use lazaret_runtime::EnvName;
 use lazaret_tree::{RelPath, RelPathBuf, is_git_name};
 
 use super::files::files;
@@ -14,9 +11,11 @@ use super::network::{HasRoutes, network};
 use super::notify::notify;
 use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawProfile};
 use super::secrets::secrets;
+use super::services::services;
 use super::session::{attach, session};
 use super::source::{ProfileError, Source};
 use super::units::{ByteSize, Span};
+use super::values::{LEAST_MEMORY, LEAST_PIDS, known_image, variables};
 use super::{
     ApplyMode, GateRules, GitChoice, Isolation, LimitRules, NetworkMode, Origin, PrRules, Profile,
     WorkspaceRules, pass,
@@ -24,14 +23,6 @@ use super::{
 
 /// Where the workspace is mounted; nothing else can be chosen yet.
 pub(super) const TARGET: &str = "/workspace";
-/// A shell and the porter need about this much to say that they ran out of memory.
-const LEAST_MEMORY: u64 = 32 << 20;
-/// The porter, a shell, and a pipeline of the command.
-const LEAST_PIDS: u32 = 16;
-
-/// The image of the exporter: no shell, no user, nothing to run.
-const PORTER_IMAGE: &str = "porter";
-
 impl LimitRules {
     /// What holds when a profile says nothing.
     pub(super) const DEFAULT: Self = Self {
@@ -153,6 +144,7 @@ pub(super) fn profile(
         network,
         secrets,
         files,
+        services: services(source, &raw.services)?,
         gate: gate(source, &raw.gate, &GateRules::DEFAULT)?,
         pr: PrRules {
             file: match &raw.pr.file {
@@ -182,30 +174,6 @@ impl Profile {
     }
 }
 
-/// An image of lazaret's own, or a name that the user's own may have: whether there is one is
-/// found out when it is built.
-fn known_image(source: &Source<'_>, image: &toml::Spanned<String>) -> Result<(), ProfileError> {
-    let catalog = Catalog::embedded()
-        .map_err(|error| source.error(&image.span(), &format!("`image`: {error}")))?;
-    let name = image.get_ref();
-    if name != PORTER_IMAGE && name.parse::<ImageName>().is_ok() {
-        return Ok(());
-    }
-    let known: Vec<_> = catalog
-        .images()
-        .iter()
-        .map(|recipe| recipe.name.as_str())
-        .filter(|name| *name != PORTER_IMAGE)
-        .collect();
-    Err(source.error(
-        &image.span(),
-        &format!(
-            "found image \"{name}\", expected one that comes with lazaret ({}) or one of your own",
-            known.join(", ")
-        ),
-    ))
-}
-
 /// What the whole schema allows and this version can't do yet.
 fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileError> {
     let later = |span: &Range<usize>, what: &str| {
@@ -216,9 +184,6 @@ fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), Pr
     };
     if let Some(volume) = raw.volumes.first() {
         return later(&volume.span(), "`volumes`");
-    }
-    if let Some(name) = raw.services.keys().next() {
-        return later(&name.span(), "`services`");
     }
     let workspace = &raw.workspace;
     if let Some(target) = workspace
@@ -252,30 +217,6 @@ fn prompt(
         ));
     }
     Ok(words.clone())
-}
-
-fn variables(
-    source: &Source<'_>,
-    raw: &BTreeMap<toml::Spanned<String>, toml::Spanned<String>>,
-) -> Result<BTreeMap<EnvName, String>, ProfileError> {
-    let mut variables = BTreeMap::new();
-    for (name, value) in raw {
-        let parsed: EnvName = name
-            .get_ref()
-            .parse()
-            .map_err(|error| source.error(&name.span(), &format!("`env`: {error}")))?;
-        if parsed.as_str() == "LAZARET" || parsed.as_str().starts_with("LAZARET_") {
-            return Err(source.error(
-                &name.span(),
-                "`env`: names that start with LAZARET are set by lazaret itself",
-            ));
-        }
-        if value.get_ref().contains('\0') {
-            return Err(source.error(&value.span(), "`env`: a value holds a NUL character"));
-        }
-        variables.insert(parsed, value.get_ref().clone());
-    }
-    Ok(variables)
 }
 
 pub(super) fn patterns(

@@ -45,6 +45,28 @@ pub fn schema() -> Value {
         })),
         &["name", "target"],
     );
+    let service = required(
+        table(json!({
+            "image": { "type": "string", "description": "The image of its container." },
+            "command": described(&strings, "The server and its arguments; it stays in the \
+                foreground. Default: the image's own."),
+            "env": map(json!({ "type": "string" })),
+            "data": { "type": "string", "pattern": "^/",
+                "description": "Where its volume is mounted. Default: the image's own." },
+            "ready": { "oneOf": [
+                required(table(json!({ "tcp": { "type": "integer", "minimum": 1, "maximum": 65535 } })), &["tcp"]),
+                required(table(json!({ "command": strings })), &["command"])
+            ] },
+            "within": described(&span, "Time until it is ready, default \"60s\"."),
+            "stop_signal": { "enum": ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"] },
+            "memory": described(&size, "Memory, default \"1g\"."),
+            "cpus": { "type": "number", "minimum": 0.01, "maximum": 4096,
+                "description": "Cores, default 2." },
+            "pids": { "type": "integer", "minimum": 16, "maximum": u32::MAX,
+                "description": "Processes and threads, default 512." }
+        })),
+        &["image"],
+    );
     let mut schema = required(
         table(json!({
             "description": { "type": "string", "description": "What the profile is for." },
@@ -125,8 +147,7 @@ pub fn schema() -> Value {
                 })),
                 &["from", "to"])),
             "volumes": { "type": "array", "items": volume },
-            "services": map(required(
-                table(json!({ "image": { "type": "string" } })), &["image"])),
+            "services": map(service),
             "gate": table(json!({
                 "apply": { "enum": ["ask", "auto", "never"], "default": "ask",
                     "description": "What to do with changes that no rule blocks." },

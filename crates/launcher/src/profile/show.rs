@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use lazaret_egress::Scheme;
+use lazaret_image_builder::{DataPath, Readiness, StopSignal};
 use lazaret_protocol::CredentialMode;
 use lazaret_runtime::EnvName;
 use serde::Serialize;
 
 use super::units::{ByteSize, Span};
-use super::{ApplyMode, FileRule, GitChoice, Isolation, Profile, SecretRule, SecretSource};
+use super::{
+    ApplyMode, FileRule, GitChoice, Isolation, Profile, SecretRule, SecretSource, ServiceRule,
+};
 use crate::ui::sanitize;
 
 #[derive(Serialize)]
@@ -36,6 +39,8 @@ struct Shown<'a> {
     secrets: BTreeMap<&'a str, ShownSecret<'a>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     files: BTreeMap<&'a str, ShownFile>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    services: BTreeMap<&'a str, ShownService<'a>>,
     gate: ShownGate,
     #[serde(skip_serializing_if = "Option::is_none")]
     pr: Option<ShownPr<'a>>,
@@ -121,6 +126,25 @@ struct ShownFile {
 }
 
 #[derive(Serialize)]
+struct ShownService<'a> {
+    image: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    command: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a DataPath>,
+    within: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_signal: Option<StopSignal>,
+    memory: String,
+    cpus: f64,
+    pids: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ready: Option<&'a Readiness>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    env: BTreeMap<&'a str, &'a str>,
+}
+
+#[derive(Serialize)]
 struct ShownPr<'a> {
     file: &'a str,
 }
@@ -131,6 +155,23 @@ struct ShownGate {
     max_entries: u32,
     max_bytes: String,
     max_file_bytes: String,
+}
+
+fn shown_service(service: &ServiceRule) -> ShownService<'_> {
+    ShownService {
+        image: &service.image,
+        command: &service.command,
+        data: service.data.as_ref(),
+        within: Span(service.within).to_string(),
+        stop_signal: service.stop_signal,
+        memory: ByteSize(service.memory).to_string(),
+        cpus: service.cpus,
+        pids: service.pids,
+        ready: service.ready.as_ref(),
+        env: (service.env.iter())
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect(),
+    }
 }
 
 fn shown_file(file: &FileRule) -> ShownFile {
@@ -242,6 +283,9 @@ impl Profile {
                 .collect(),
             files: (self.files.iter())
                 .map(|file| (file.name.as_str(), shown_file(file)))
+                .collect(),
+            services: (self.services.iter())
+                .map(|service| (service.name.as_str(), shown_service(service)))
                 .collect(),
             gate: ShownGate {
                 apply: self.gate.apply.as_str(),

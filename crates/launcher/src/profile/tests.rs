@@ -216,7 +216,7 @@ fn impossible_combinations_are_refused() {
     p.toml:3:1: `env`: names that start with LAZARET are set by lazaret itself
     p.toml:3:21: `workspace.exclude`: a pattern here can only keep files out, expected a pattern such as "*.log"
     p.toml:3:12: `workspace.exclude`: found an empty pattern, expected a pattern such as "*.log"
-    p.toml:1:9: found image "porter", expected one that comes with lazaret (base, claude, codex, dev, node, postgres, python, rust) or one of your own
+    p.toml:1:9: found image "porter", expected one that comes with lazaret (base, claude, codex, dev, node, postgres, python, redis, rust) or one of your own
     "#);
 }
 
@@ -225,12 +225,10 @@ fn what_comes_later_is_refused_by_name() {
     assert_snapshot!(errors(&[
         "image = \"debian:12\"",
         "image = \"base\"\n[[volumes]]\nname = \"c\"\ntarget = \"/c\"\nscope = \"shared\"",
-        "image = \"base\"\n[services.db]\nimage = \"postgres\"",
         "image = \"base\"\n[workspace]\ntarget = \"/src\"",
     ]), @r#"
-    p.toml:1:9: found image "debian:12", expected one that comes with lazaret (base, claude, codex, dev, node, postgres, python, rust) or one of your own
+    p.toml:1:9: found image "debian:12", expected one that comes with lazaret (base, claude, codex, dev, node, postgres, python, redis, rust) or one of your own
     p.toml:2:1: `volumes` is not available yet in this version
-    p.toml:2:11: `services` is not available yet in this version
     p.toml:3:10: `workspace.target` other than "/workspace" is not available yet in this version
     "#);
 }
@@ -456,8 +454,10 @@ fn the_schema_has_the_keys_that_are_read() {
         keys("/properties/secrets/additionalProperties"),
         fields::<raw::RawSecret>()
     );
-    let service = schema.pointer("/properties/services/additionalProperties/properties/image");
-    assert!(service.is_some());
+    assert_eq!(
+        keys("/properties/services/additionalProperties"),
+        fields::<raw::RawService>()
+    );
 }
 
 mod tightening {

@@ -8,5 +8,6 @@ pub mod network;
 pub mod run_spec;
 pub mod scope;
 pub mod secrets;
+pub mod services;
 pub mod user_network;
 pub mod workspace;

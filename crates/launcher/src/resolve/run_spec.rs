@@ -24,6 +24,7 @@ use crate::resolve::copy_source::{CopyRequest, CopySource};
 use crate::resolve::credentials;
 use crate::resolve::git::{self, History};
 use crate::resolve::network::{self, Network};
+use crate::resolve::services;
 use crate::session_access::{reopen, session_context};
 use crate::ui::terminal::{self, Destination, TerminalIo};
 use lazaret_session::context::SessionContext;
@@ -220,6 +221,7 @@ impl RunRequest {
         app.cancel.check()?;
         let images = image::ensure_both(app, &detected, [&self.profile.image, "porter"])?;
         let [agent, exporter] = images;
+        let services = services::resolve(&self.profile.services, app, &detected)?;
         let cache_hit = remembered_as.map(|server_version| CacheHit {
             cache: &cache,
             server_version,
@@ -285,6 +287,7 @@ impl RunRequest {
             porter: exporter.pinned,
             limits: limits(&self.profile),
             network: plan,
+            services,
             credentials: lent,
             gate: gate_limits(&self.profile),
             keep: self.volume,

@@ -75,6 +75,25 @@ impl EventSink for SessionEvents {
                 let shown = elide(&show_command(argv), ui.width().saturating_sub(10));
                 ui.status(&format!("running {shown}"));
             }
+            Event::ServiceReady { name, took } => ui.status(&format!(
+                "service {name} is ready after {:.1} s",
+                took.as_secs_f64()
+            )),
+            Event::ServiceDied {
+                name,
+                code,
+                again_in,
+            } => match again_in {
+                Some(pause) => ui.warn(&format!(
+                    "service {name} ended with exit code {code}: it is started again in {} s",
+                    pause.as_secs()
+                )),
+                None => ui.warn(&format!(
+                    "service {name} ended with exit code {code}, once too often: it is down \
+                     (`lazaret services --restart {name}`)"
+                )),
+            },
+            Event::ServiceNotStarted(error) => ui.warn(&cause(error)),
             Event::PortOpen { host, inside } => {
                 ui.status(&format!("127.0.0.1:{host} leads to port {inside} inside"));
             }

@@ -37,6 +37,7 @@ fn record(id: &str) -> Record {
             }),
         },
         egress: None,
+        services: Vec::new(),
     };
     Record::new(new, SystemTime::UNIX_EPOCH)
 }

@@ -153,13 +153,22 @@ pub(super) fn read_only_proc(scene: &ProbeContext) -> Outcome {
         .collect();
     // All of sysfs and the cgroups, wherever they are.
     let writable = scene.mounts.iter().filter(|mount| {
-        matches!(mount.kind.as_str(), "sysfs" | "cgroup" | "cgroup2") && !mount.is_read_only()
+        matches!(mount.kind.as_str(), "sysfs" | "cgroup" | "cgroup2")
+            && !mount.is_read_only()
+            && is_in_reach(&mount.point)
     });
     complaints.extend(writable.map(|mount| format!("{} can be written", mount.point)));
     Outcome::of(
         &complaints,
         format!("{} paths, sysfs, cgroups", scene.expected.read_only.len()),
     )
+}
+
+/// Whether a path leads to a mount. None leads below a mask, which is an empty directory, and only
+/// a capability could take that away.
+fn is_in_reach(point: &str) -> bool {
+    let found = fs::symlink_metadata(point);
+    !found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// CON-11: a mask is a mount of its own, not the thing that it hides (CVE-2025-31133: a
@@ -183,9 +192,10 @@ pub(super) fn mask_integrity(scene: &ProbeContext) -> Outcome {
     Outcome::of(&complaints, "masks are mounts, /dev/null is 1:3")
 }
 
-/// A mount that hides `path`: at the path or above it, but not `/proc` or `/sys` themselves.
+/// A mount that hides `path`: at the path or above it, but not `/`, nor the file systems `/proc` and
+/// `/sys` themselves.
 fn is_mask(kind: &str, point: &str, path: &str) -> bool {
-    !matches!(kind, "proc" | "sysfs") && point.len() > "/proc".len() && is_below(path, point)
+    !matches!(kind, "proc" | "sysfs") && point != "/" && is_below(path, point)
 }
 
 /// CON-19: nothing of the host but the volumes, and no socket to talk to.

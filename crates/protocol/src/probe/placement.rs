@@ -28,6 +28,18 @@ impl Placement {
         let mut keys = KEYS.into_iter().zip(pairs);
         keys.find_map(|(key, (one, another))| (one != another).then_some(key))
     }
+
+    /// Returns true if both are in one network namespace.
+    pub fn shares_network(&self, other: &Self) -> bool {
+        let net = |placement: &Self| {
+            let numbers = KEYS.iter().zip(placement.0);
+            numbers
+                .filter(|(key, _)| **key == "net")
+                .map(|(_, number)| number)
+                .next()
+        };
+        net(self) == net(other)
+    }
 }
 
 impl fmt::Display for Placement {

@@ -48,7 +48,7 @@ pub(super) fn create(
         ..CreateContainerOptions::default()
     };
     let body = ContainerCreateBody {
-        hostname: Some(controls.hostname.to_owned()),
+        hostname: hostname(spec),
         user: Some(format!("{}:{}", controls.user.uid, controls.user.gid)),
         attach_stdin: Some(false),
         attach_stdout: Some(false),
@@ -76,6 +76,15 @@ pub(super) fn create(
         ..ContainerCreateBody::default()
     };
     (options, body)
+}
+
+/// Docker gives a container that joins another one's network that one's name, and takes no other.
+fn hostname(spec: &HardenedSpec) -> Option<String> {
+    let is_joined = spec.controls().network.starts_with("container:");
+    match is_joined && spec.engine().kind == EngineKind::Docker {
+        true => None,
+        false => Some(spec.controls().hostname.to_owned()),
+    }
 }
 
 fn host_config(spec: &HardenedSpec, seccomp: &SeccompRef) -> HostConfig {
@@ -110,7 +119,7 @@ fn host_config(spec: &HardenedSpec, seccomp: &SeccompRef) -> HostConfig {
             typ: Some(controls.log_driver.to_owned()),
             config: None,
         }),
-        network_mode: Some(controls.network.to_owned()),
+        network_mode: Some(controls.network.to_string()),
         // Names that lead to the loopback are served on its ports 80 and 443, and without root
         // no process could listen there: Docker permits it by default, Podman (4.3) does not.
         sysctls: (!spec.spec().hosts.is_empty()).then(|| {
@@ -136,7 +145,7 @@ fn host_config(spec: &HardenedSpec, seccomp: &SeccompRef) -> HostConfig {
             Namespace::Private => HostConfigCgroupnsModeEnum::PRIVATE,
             Namespace::Host => HostConfigCgroupnsModeEnum::HOST,
         }),
-        userns_mode: controls.userns.map(str::to_owned),
+        userns_mode: controls.userns.as_ref().map(ToString::to_string),
         ..HostConfig::default()
     }
 }
@@ -248,7 +257,7 @@ fn some_unless_empty<T>(items: Vec<T>) -> Option<Vec<T>> {
 mod tests {
     use super::*;
     use crate::harden::tests::{engine, rootless_podman, spec};
-    use crate::{ContainerSpec, EngineInfo, Privilege, Role};
+    use crate::{ContainerSpec, EngineInfo, Network, Privilege, Role};
 
     /// Returns the body as JSON with sorted keys.
     fn lowered(spec: ContainerSpec, engine: &EngineInfo, seccomp: &SeccompRef) -> String {
@@ -311,6 +320,28 @@ mod tests {
             Some("keep-id:uid=1000,gid=1000")
         );
         assert!(!host.tmpfs.expect("tmpfs").contains_key(crate::AGENT_HOME));
+    }
+
+    #[test]
+    fn a_service_joins_the_agents_network_and_has_no_name_of_its_own_on_docker() {
+        let created = |engine: &EngineInfo| {
+            let service = ContainerSpec {
+                role: Role::Service,
+                network: Network::Joined("agent".parse().expect("a name")),
+                ..spec()
+            };
+            let spec = HardenedSpec::new(service, engine).expect("enforceable");
+            let (_, body) = create(&spec, &SeccompRef::Inline("{}".to_owned()));
+            let host = body.host_config.expect("a host config");
+            assert_eq!(host.network_mode.as_deref(), Some("container:agent"));
+            assert_eq!(host.extra_hosts, None);
+            assert_eq!(body.network_disabled, Some(false));
+            (body.hostname, host.userns_mode)
+        };
+        assert_eq!(created(&engine(EngineKind::Docker)), (None, None));
+        let lazaret = Some("lazaret".to_owned());
+        let userns = Some("container:agent".to_owned());
+        assert_eq!(created(&rootless_podman()), (lazaret, userns));
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub(super) fn create_container(spec: &HardenedSpec) -> Arguments {
     for capability in &controls.cap_add {
         arguments.add("--cap-add", format!("CAP_{capability}"));
     }
-    arguments.add("--network", controls.network);
+    arguments.add("--network", &*controls.network);
     arguments.argv.push("--no-dns".to_owned());
     arguments.add(
         "--shm-size",

@@ -91,18 +91,52 @@ fn con_18_only_a_gateway_has_a_network() {
             network: Network::Engine,
             ..spec()
         };
-        HardenedSpec::new(spec, &docker).map(|spec| spec.controls().network)
+        HardenedSpec::new(spec, &docker).map(|spec| spec.controls().network.clone())
     };
-    assert_eq!(network(Role::Gateway), Ok("default"));
+    assert_eq!(network(Role::Gateway), Ok("default".into()));
     for role in [
         Role::Agent,
         Role::Exporter,
         Role::Viewer,
         Role::Importer,
         Role::Packer,
+        Role::Service,
     ] {
         assert_eq!(network(role), Err(Unenforceable::Network));
     }
+}
+
+#[test]
+fn con_18_only_a_service_joins_the_network_of_another_container() {
+    let joined = |role, engine: &EngineInfo| {
+        let spec = ContainerSpec {
+            role,
+            network: Network::Joined("other".parse().expect("a name")),
+            ..spec()
+        };
+        HardenedSpec::new(spec, engine)
+    };
+    let docker = engine(EngineKind::Docker);
+    let service = joined(Role::Service, &docker).expect("enforceable");
+    assert_eq!(service.controls().network, "container:other");
+    assert_eq!(service.controls().userns, None);
+    // What must be proven is what an agent's container must prove.
+    let agent = HardenedSpec::new(spec(), &docker).expect("enforceable");
+    assert_eq!(service.request(), agent.request());
+    assert_eq!(service.expected(), agent.expected());
+    // A network belongs to a user namespace.
+    let podman = joined(Role::Service, &rootless_podman()).expect("enforceable");
+    let userns = podman.controls().userns.as_deref();
+    assert_eq!(userns, Some("container:other"));
+    assert_eq!(podman.controls().masked_paths.last(), Some(&"/sys"));
+    for role in [Role::Agent, Role::Gateway, Role::Packer] {
+        assert_eq!(
+            joined(role, &docker).expect_err("refused"),
+            Unenforceable::Network
+        );
+    }
+    let error = joined(Role::Service, &engine(EngineKind::Apple)).expect_err("refused");
+    insta::assert_snapshot!(error, @"unix:///engine.sock can run no services: its containers can't share a network");
 }
 
 #[test]

@@ -81,8 +81,12 @@ impl Station {
 
     /// Returns a container of either kind.
     pub(crate) fn hardened_as(&self, role: Role, privilege: Privilege) -> HardenedSpec {
+        let name = match role {
+            Role::Service => format!("{}-service", self.prefix),
+            _ => self.prefix.clone(),
+        };
         let spec = ContainerSpec {
-            name: self.prefix.parse().unwrap(),
+            name: name.parse().unwrap(),
             role,
             image: self.image(),
             privilege,
@@ -93,6 +97,7 @@ impl Station {
             }],
             network: match role {
                 Role::Gateway => Network::Engine,
+                Role::Service => Network::Joined(self.prefix.parse().unwrap()),
                 _ => Network::None,
             },
             hosts: Vec::new(),
@@ -113,19 +118,26 @@ impl Station {
         HardenedSpec::new(spec, &self.detected.info).unwrap()
     }
 
-    /// Starts a container, hands it to `body`, and removes it and its volume.
+    /// Starts a container, hands it to `body`, and removes it and its volume. A service's is in the
+    /// network of an agent's.
     pub(crate) fn with<T>(&self, spec: &HardenedSpec, body: impl FnOnce(&Running<'_>) -> T) -> T {
         let engine = &self.detected.engine;
         let volume =
             VolumeLease::create(engine, &self.prefix.parse().unwrap(), &spec.spec().labels)
                 .unwrap();
+        let agent = (spec.spec().role == Role::Service).then(|| {
+            let agent = ContainerLease::create(engine, &self.hardened()).unwrap();
+            engine.start_container(agent.name()).unwrap();
+            agent
+        });
         let container = ContainerLease::create(engine, spec).unwrap();
         engine.start_container(container.name()).unwrap();
         let outcome = body(&Running {
             station: self,
-            spec,
+            spec: spec.clone(),
         });
         container.release().unwrap();
+        agent.map_or(Ok(()), ContainerLease::release).unwrap();
         volume.release().unwrap();
         outcome
     }
@@ -142,10 +154,18 @@ fn verdicts(report: &Finished) -> Vec<Vec<&str>> {
 /// A started container.
 pub(crate) struct Running<'a> {
     pub(crate) station: &'a Station,
-    pub(crate) spec: &'a HardenedSpec,
+    pub(crate) spec: HardenedSpec,
 }
 
 impl Running<'_> {
+    /// Returns the agent's container whose network a service's is in.
+    pub(crate) fn agent(&self) -> Self {
+        Self {
+            station: self.station,
+            spec: self.station.hardened(),
+        }
+    }
+
     /// Asks for proof of every control, as a process of its own and as one that waits to
     /// become a command: they find the same.
     pub(crate) fn probe(&self) -> Result<Proven, ProbeFailure> {

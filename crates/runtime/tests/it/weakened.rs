@@ -3,7 +3,7 @@
 //! must be refused by its name (P12).
 
 use lazaret_protocol::Control;
-use lazaret_runtime::{EngineInfo, Privilege, ProbeFailure, Proof, Role, UserNamespace};
+use lazaret_runtime::{EngineInfo, Privilege, ProbeFailure, Proof, Proven, Role, UserNamespace};
 
 use crate::station::Station;
 
@@ -70,6 +70,29 @@ fn con_18_a_gateway_has_the_engines_network_and_every_other_control() {
     }
 }
 
+/// A service has the network of the agent's container, and every control that this one has.
+#[test]
+fn con_18_a_service_is_in_the_agents_network_and_has_every_control() {
+    for station in Station::all() {
+        let agent = station.with(&station.hardened(), |container| container.probe());
+        let service = station.hardened_as(Role::Service, Privilege::Agent);
+        let (beside, service) = station.with(&service, |container| {
+            let beside = container.agent().probe();
+            (beside, container.probe())
+        });
+        let [agent, beside, service] = [agent, beside, service]
+            .map(|proven| proven.unwrap_or_else(|error| panic!("{}: {error:?}", station.name)));
+        let proofs = |proven: &Proven| -> Vec<(Control, Proof)> {
+            let lines = proven.controls().iter();
+            lines.map(|line| (line.control, line.proof)).collect()
+        };
+        assert_eq!(proofs(&service), proofs(&agent), "{}", station.name);
+        let (beside, service) = (beside.placement(), service.placement());
+        assert!(service.shares_network(&beside), "{}", station.name);
+        assert_ne!(service, beside, "{}", station.name);
+    }
+}
+
 /// The host's network is not the engine's.
 #[test]
 fn con_18_a_gateway_on_the_hosts_network_is_missed() {
@@ -85,7 +108,7 @@ fn con_18_a_gateway_on_the_hosts_network_is_missed() {
 
 #[track_caller]
 fn is_missed(control: Control) {
-    for role in [Role::Agent, Role::Gateway] {
+    for role in [Role::Agent, Role::Gateway, Role::Service] {
         // What a gateway is allowed is tested above.
         if (role, control) != (Role::Gateway, Control::NoNetwork) {
             is_missed_in(role, control);

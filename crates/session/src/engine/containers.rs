@@ -8,15 +8,17 @@
 //! | viewer | porter | read-only | reads everything | for one look at a running command |
 //! | importer | porter | read-write | agent | for one `sync` |
 //! | guard | porter | read-write | changes owners | to protect, give back or empty |
+//! | service | the profile's | its own, read-write; never the workspace | agent | beside the command, in the agent's network |
 //! | packer | base | read-only | agent | to pack commits after the command |
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use lazaret_egress::Policy;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{
-    Access, ContainerName, ContainerSpec, EngineInfo, HardenedSpec, Limits, Network, Privilege,
-    Role, Unenforceable, VolumeMount, VolumeName,
+    Access, ContainerName, ContainerSpec, EngineInfo, HardenedSpec, HostAlias, Limits, Network,
+    Privilege, Role, ServiceName, Unenforceable, VolumeMount, VolumeName,
 };
 
 use crate::context::{SessionContext, WORKSPACE};
@@ -40,6 +42,23 @@ pub struct ContainerPlan {
     pub limits: Limits,
     /// What may be reached; `None` without a network.
     pub policy: Option<Policy>,
+    /// The services beside the command.
+    pub services: Vec<ServiceName>,
+}
+
+impl ContainerPlan {
+    /// Returns the names that lead to the loopback inside: those of hosts that may be reached, and
+    /// of services. With any of them `localhost` is a name as well: Docker writes no `/etc/hosts`
+    /// for a container without.
+    pub(crate) fn hosts(&self) -> Vec<HostAlias> {
+        let mut hosts = self.policy.as_ref().map(aliases).unwrap_or_default();
+        let names = (self.services.iter()).filter_map(|name| name.as_str().parse().ok());
+        hosts.extend(names.map(|name| HostAlias {
+            name,
+            address: Ipv4Addr::LOCALHOST.into(),
+        }));
+        hosts
+    }
 }
 
 /// The containers of a command, hardened.
@@ -108,7 +127,7 @@ impl SessionContext<'_> {
         volumes.extend(policy.map(|_| sockets(owner, Access::ReadOnly)));
         let spec = ContainerSpec {
             volumes,
-            hosts: policy.map(aliases).unwrap_or_default(),
+            hosts: plan.hosts(),
             workdir: WORKSPACE.to_owned(),
             limits: plan.limits.clone(),
             ..base(owner, Role::Agent, &plan.image)
@@ -180,16 +199,24 @@ impl SessionContext<'_> {
     }
 }
 
-/// Hardens the container that protects entries of a volume, gives them back, or empties it.
+/// Hardens a container that protects entries of a volume, gives them back, or empties it. The
+/// volume is mounted at [`WORKSPACE`], whatever it holds.
 ///
 /// # Errors
 /// Names the control that the engine can't enforce.
 pub(crate) fn guard_spec(
     owner: &ResourceOwner,
+    name: ContainerName,
+    volume: VolumeName,
     engine: &EngineInfo,
     image: &Pinned,
 ) -> Result<HardenedSpec, Unenforceable> {
-    HardenedSpec::new(helper(owner, Role::Guard, image), engine)
+    let spec = ContainerSpec {
+        name,
+        volumes: vec![workspace(volume, Access::ReadWrite)],
+        ..helper(owner, Role::Guard, image)
+    };
+    HardenedSpec::new(spec, engine)
 }
 
 /// A container of an image of ours that works on the volume of `owner`.
@@ -217,7 +244,7 @@ fn helper(owner: &ResourceOwner, role: Role, image: &Pinned) -> ContainerSpec {
 }
 
 /// A container with no volume and no network, whose command runs as the agent.
-fn base(owner: &ResourceOwner, role: Role, image: &Pinned) -> ContainerSpec {
+pub(crate) fn base(owner: &ResourceOwner, role: Role, image: &Pinned) -> ContainerSpec {
     let word = match role {
         Role::Agent => "agent",
         Role::Gateway => "gateway",
@@ -226,6 +253,7 @@ fn base(owner: &ResourceOwner, role: Role, image: &Pinned) -> ContainerSpec {
         Role::Importer => "importer",
         Role::Guard => "guard",
         Role::Packer => "packer",
+        Role::Service => "service",
         Role::Builder => "builder",
     };
     ContainerSpec {

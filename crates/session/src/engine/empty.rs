@@ -7,7 +7,7 @@
 
 use lazaret_image_builder::{IMAGE_LABEL, Pinned, inspect};
 use lazaret_protocol::Verb;
-use lazaret_runtime::{Engine, EngineError, EngineInfo, Stdin, Unenforceable};
+use lazaret_runtime::{Engine, EngineError, EngineInfo, Stdin, Unenforceable, VolumeName};
 
 use crate::context::WORKSPACE;
 use crate::engine::containers::guard_spec;
@@ -35,12 +35,16 @@ pub(crate) enum EmptyError {
 /// The image that holds the porter and nothing else.
 const PORTER: &str = "porter";
 
-/// Removes everything in the volume of `owner`. No other process may use it.
+/// Removes everything in a volume of `owner`. No other process may use it.
 ///
 /// # Errors
 /// The engine's or the porter's, or that the engine has no porter image; what was removed until
 /// then is gone.
-pub(crate) fn empty(engine: &dyn Engine, owner: &ResourceOwner) -> Result<(), EmptyError> {
+pub(crate) fn empty(
+    engine: &dyn Engine,
+    owner: &ResourceOwner,
+    volume: &VolumeName,
+) -> Result<(), EmptyError> {
     let info = engine.probe()?;
     // There a volume is an image of a disk, which is removed as one file.
     if !info.capabilities.shares_volumes {
@@ -54,7 +58,7 @@ pub(crate) fn empty(engine: &dyn Engine, owner: &ResourceOwner) -> Result<(), Em
             continue;
         }
         // An image of an earlier lazaret does not know how.
-        outcome = empty_by(engine, &info, owner, &image);
+        outcome = empty_by(engine, &info, owner, volume, &image);
         if outcome.is_ok() {
             break;
         }
@@ -66,9 +70,10 @@ fn empty_by(
     engine: &dyn Engine,
     info: &EngineInfo,
     owner: &ResourceOwner,
+    volume: &VolumeName,
     image: &Pinned,
 ) -> Result<(), EmptyError> {
-    let spec = guard_spec(owner, info, image)?;
+    let spec = guard_spec(owner, owner.guard(), volume.clone(), info, image)?;
     let name = &spec.spec().name;
     // A launcher that was killed may have left one behind.
     engine.remove_container(name)?;

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::engine::empty::empty;
-use crate::engine::owner::ResourceOwner;
+use crate::engine::owner::{ResourceOwner, is_service, is_service_volume};
 use lazaret_tree::PathError;
 
 use crate::store::StoreError;
@@ -164,12 +164,22 @@ impl Inventory {
         self
     }
 
-    /// Removes the containers.
+    /// Keeps what is no volume of a service: those stay until their session is removed.
+    #[must_use]
+    pub fn except_service_volumes(mut self) -> Self {
+        self.volumes.retain(|(name, _)| !is_service_volume(name));
+        self
+    }
+
+    /// Removes the containers: those of services first, since no engine removes a container whose
+    /// network another one is in.
     ///
     /// # Errors
     /// The engine's; what is gone is no error.
     fn remove_containers(&self, engine: &dyn Engine) -> Result<(), EngineError> {
-        for (container, _) in &self.containers {
+        let (services, others): (Vec<_>, Vec<_>) =
+            (self.containers.iter()).partition(|(name, _)| is_service(name));
+        for (container, _) in services.into_iter().chain(others) {
             gone_is_fine(engine.remove_container(container))?;
         }
         Ok(())
@@ -232,26 +242,26 @@ impl Inventory {
         let owner = self.owner_of(volume, tag);
         if let (Depth::Unknown, Some(owner)) = (self.depth, &owner) {
             // If it can't be emptied, the engine may still be able to remove it.
-            drop(empty(engine, owner));
+            drop(empty(engine, owner, volume));
         }
         match (self.remove_volume(engine, volume, tag), owner) {
             // Podman has forgotten it by now, but not its files: the container brings it back.
             (Err(EngineError::Refused { .. }), Some(owner)) => {
-                drop(empty(engine, &owner));
+                drop(empty(engine, &owner, volume));
                 self.remove_volume(engine, volume, tag)
             }
             (settled, _) => settled,
         }
     }
 
-    /// Returns whose workspace a volume holds; `None` if it holds something else.
+    /// Returns whose workspace or service's data a volume holds; `None` if it holds something else.
     fn owner_of(&self, volume: &VolumeName, tag: &str) -> Option<ResourceOwner> {
         let owner = ResourceOwner {
             tag: tag.parse().ok()?,
             store: self.store.clone(),
             workspace: None,
         };
-        (owner.volume() == *volume).then_some(owner)
+        (owner.volume() == *volume || is_service_volume(volume)).then_some(owner)
     }
 
     /// Removes a volume. Where it is in use, a container that its owner had asked for has

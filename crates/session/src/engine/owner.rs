@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use lazaret_runtime::{ContainerName, Label, NameError, SessionId, VolumeName};
+use lazaret_runtime::{ContainerName, Label, NameError, ServiceName, SessionId, VolumeName};
 use lazaret_tree::Digest;
+
+/// How the role of what is a service's begins; no other role has a `_`.
+const SERVICE: &str = "s_";
 
 /// A session, or a place in the pool that a session may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +54,26 @@ impl ResourceOwner {
         self.name("gateway")
     }
 
+    /// Names the container that makes entries of the volume root's, or gives them back.
+    pub fn guard(&self) -> ContainerName {
+        self.name("guard")
+    }
+
+    /// Names the container of a service. With the longest name it has 63 bytes.
+    pub fn service(&self, name: &ServiceName) -> ContainerName {
+        self.name(&format!("{SERVICE}{name}"))
+    }
+
+    /// Names the volume of a service.
+    pub fn service_volume(&self, name: &ServiceName) -> VolumeName {
+        self.name(&format!("{SERVICE}{name}"))
+    }
+
+    /// Names the container that gives a service's volume to the agent's user.
+    pub fn service_guard(&self, name: &ServiceName) -> ContainerName {
+        self.name(&format!("g_{name}"))
+    }
+
     /// Returns the labels of something that belongs to it.
     pub fn labels(&self, role: &str) -> BTreeMap<String, String> {
         let mut labels = vec![
@@ -67,5 +90,41 @@ impl ResourceOwner {
             .into_iter()
             .map(|(label, value)| (label.key().to_owned(), value))
             .collect()
+    }
+}
+
+/// Returns whether a volume of ours is a service's, by its name.
+pub fn is_service_volume(name: &VolumeName) -> bool {
+    is_of_service(name.as_str())
+}
+
+/// Returns whether a container of ours is a service's, by its name.
+pub fn is_service(name: &ContainerName) -> bool {
+    is_of_service(name.as_str())
+}
+
+fn is_of_service(name: &str) -> bool {
+    let role = name.rsplit('-').next();
+    role.is_some_and(|role| role.starts_with(SERVICE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_a_services_is_known_by_its_name() {
+        let owner = ResourceOwner {
+            tag: "a-session-with-the-longest-name-ever".parse().unwrap(),
+            store: "0123456789abcdef".to_owned(),
+            workspace: None,
+        };
+        let name: ServiceName = "databases".parse().unwrap();
+        assert_eq!(owner.tag.as_str().len(), 36);
+        assert_eq!(owner.service(&name).as_str().len(), 63);
+        assert!(is_service(&owner.service(&name)));
+        assert!(is_service_volume(&owner.service_volume(&name)));
+        assert!(!is_service_volume(&owner.volume()));
+        assert!(!is_service(&owner.service_guard(&name)));
     }
 }

@@ -320,6 +320,7 @@ impl Hub {
             quiet_s: state.quiet_for().as_secs(),
             idle_s: state.limits.idle.map(|idle| idle.as_secs()),
             life_s: state.limits.life.map(|life| life.as_secs()),
+            services: Vec::new(),
         }
     }
 

@@ -12,6 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
 
+use crate::services::status::ServiceState;
 use crate::store::SessionDir;
 use crate::store::file::ok_if_absent;
 
@@ -67,6 +68,15 @@ pub enum Happening {
     Denied {
         /// The host and the port.
         target: String,
+    },
+    /// A service is somewhere else than it was.
+    Service {
+        /// Its name.
+        service: String,
+        /// Where it is now.
+        state: ServiceState,
+        /// How it ended, if it did.
+        exit_code: Option<i32>,
     },
     /// The session is being stopped.
     Stopping {

@@ -11,6 +11,7 @@ use lazaret_runtime::{
 };
 
 use crate::engine::signal::SIGKILL;
+use crate::services::Services;
 
 /// What it takes to start a process beside the command.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub struct LiveContainer {
     pub workdir: String,
     /// What may not be printed.
     pub patterns: Option<Patterns>,
+    /// Its services.
+    pub services: Services,
 }
 
 /// A process beside the command.

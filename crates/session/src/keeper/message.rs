@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use lazaret_runtime::TerminalSize;
 use serde::{Deserialize, Serialize};
 
+use crate::services::status::ServiceStatus;
+
 /// The version of the protocol that this lazaret speaks.
 pub const PROTOCOL: u32 = 1;
 
@@ -79,6 +81,11 @@ pub enum Request {
     },
     /// To change the limits of the session.
     Limits(ChangedLimits),
+    /// To have a service restarted.
+    Restart {
+        /// Its name.
+        service: String,
+    },
 }
 
 /// How a client is attached.
@@ -220,6 +227,9 @@ pub struct KeeperStatus {
     pub idle_s: Option<u64>,
     /// How many seconds it may last in all; `None` for ever.
     pub life_s: Option<u64>,
+    /// Its services.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceStatus>,
 }
 
 /// What a kept session does.

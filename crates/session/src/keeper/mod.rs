@@ -12,7 +12,7 @@
 //!   attach          → DATA stdin, RESIZE, TAKE, SIGNAL   ← SCREEN, DATA, EVENT, MESSAGE, EXIT
 //!   exec            → DATA stdin, EOF, RESIZE, SIGNAL    ← DATA stdout, DATA stderr, EXIT
 //!   events          ← EVENT, EXIT
-//!   status, stop, limits: nothing more
+//!   status, stop, limits, restart: nothing more
 //! ```
 //!
 //! | file | what |
@@ -60,6 +60,7 @@ use crate::keeper::server::Server;
 use crate::lifecycle::follow::{CommandIo, CommandTerminal};
 use crate::network::OnDenied;
 use crate::output::terminal::{CommandInput, Typed};
+use crate::services::status::ServiceChange;
 use crate::store::SessionDir;
 use crate::store::record::CommandEnd;
 
@@ -232,6 +233,16 @@ impl CommandIo for Keeper {
         Some(Box::new(move |target| {
             hub.happened(Happening::Denied { target });
         }))
+    }
+
+    fn service(&self, change: ServiceChange) {
+        if let Some(Reachable { hub, .. }) = self.live.get() {
+            hub.happened(Happening::Service {
+                service: change.name,
+                state: change.state,
+                exit_code: change.exit_code,
+            });
+        }
     }
 
     fn started(&self, argv: &[String]) {

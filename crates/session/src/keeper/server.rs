@@ -16,7 +16,7 @@ use super::hub::Hub;
 use super::journal::{StopCause, events_since};
 use super::live::LiveContainer;
 use super::message::{
-    Accepted, Attach, Hello, MAGIC, PROTOCOL, RefusalCode, Reply, Request, Size, Stop,
+    Accepted, Attach, Hello, KeeperStatus, MAGIC, PROTOCOL, RefusalCode, Reply, Request, Size, Stop,
 };
 use super::place;
 use crate::output::terminal::Typed;
@@ -123,6 +123,13 @@ impl Server {
                 }
                 self.accept(stream)
             }
+            Request::Restart { service } if self.live.services.restart(&service) => {
+                self.accept(stream)
+            }
+            Request::Restart { service } => {
+                let text = format!("the session has no service {service:?}");
+                refuse(stream, refused(RefusalCode::Invalid, text))
+            }
             Request::Limits(changed) => {
                 self.hub.set_limits(|limits| {
                     let seconds = |limit: u64| Some(Duration::from_secs(limit));
@@ -136,7 +143,10 @@ impl Server {
 
     fn accept(&self, stream: &UnixStream) -> io::Result<()> {
         let accepted = Accepted {
-            status: Some(self.hub.status()),
+            status: Some(KeeperStatus {
+                services: self.live.services.status(),
+                ..self.hub.status()
+            }),
             ..Accepted::default()
         };
         reply(stream, Reply::Ok(accepted))

@@ -22,6 +22,8 @@ use crate::network::{Gateway, JournalEnd, OnDenied, PolicyWatcher, PortBinding, 
 use crate::output::relay::CommandOutputSink;
 use crate::output::terminal::CommandInput;
 use crate::porter::credentials::RefreshedCredentials;
+use crate::services::status::ServiceChange;
+use crate::services::{Services, StopOnDrop};
 use crate::spec::{RunSpec, TerminalMode};
 use crate::store::record::{CommandEnd, NetworkSummary, Record};
 use crate::store::run_log::LogEnd;
@@ -62,6 +64,8 @@ pub trait CommandIo: Sync + fmt::Debug {
     fn on_denied(&self) -> Option<OnDenied> {
         None
     }
+    /// Called when a service is somewhere else than it was.
+    fn service(&self, _change: ServiceChange) {}
     /// Called when the command starts.
     fn started(&self, _argv: &[String]) {}
     /// Called when the command has ended: its container stays until this returns, or it ends by
@@ -96,6 +100,17 @@ pub struct Ended {
 }
 
 impl Running {
+    /// Restarts services that die, until the returned value is dropped.
+    pub(super) fn supervise_services<'scope>(
+        &mut self,
+        scope: &'scope thread::Scope<'scope, '_>,
+        cx: &'scope SessionContext<'scope>,
+        tell: &'scope (dyn Fn(ServiceChange) + Sync),
+    ) -> StopOnDrop {
+        let placement = self.container.pending.placement;
+        std::mem::take(&mut self.services).supervise(scope, cx, placement, tell)
+    }
+
     /// Lets the command start, and follows it to its end.
     ///
     /// # Errors
@@ -105,6 +120,7 @@ impl Running {
         cx: &SessionContext<'_>,
         spec: &RunSpec<'_>,
         user: UserSide<'_>,
+        services: Services,
         command: &Latch<CommandEnded>,
     ) -> Result<Ended, RunError> {
         let UserSide { io, ports } = user;
@@ -119,6 +135,7 @@ impl Running {
             env: spec.command.env.clone(),
             workdir: spec.scope.workdir(),
             patterns: patterns.clone(),
+            services,
         };
         io.reachable(self.session.dir(), live)
             .map_err(|source| RunError::Unreachable {

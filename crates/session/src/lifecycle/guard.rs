@@ -8,6 +8,7 @@ use crate::lifecycle::protect::verify_protection;
 use crate::lifecycle::protection_plan::ProtectError;
 use crate::lifecycle::setup::SetupGuard;
 use crate::porter::credentials::{CredentialLender, LendError};
+use crate::services::StartedServices;
 use crate::spec::RunSpec;
 use crate::store::handed_out::HandedOutFile;
 
@@ -29,6 +30,8 @@ pub enum GuardError {
 #[derive(Debug)]
 #[must_use = "dropping it removes what was made"]
 pub struct Guarded {
+    /// Before the command's container, which no engine removes while others are in its network.
+    pub(super) services: StartedServices,
     pub(super) setup: SetupGuard,
     pub(super) container: FilledContainer,
     /// `None` without credentials.
@@ -76,6 +79,7 @@ impl Filled<'_> {
         let credentials = spec.credentials.clone();
         let lender = CredentialLender::open(cx, &container.agent, credentials, ledger)?;
         Ok(Guarded {
+            services: StartedServices::default(),
             setup,
             container,
             lender,

@@ -8,6 +8,7 @@ use crate::lifecycle::fill::FilledContainer;
 use crate::lifecycle::guard::Guarded;
 use crate::lifecycle::setup::Launched;
 use crate::porter::credentials::CredentialLender;
+use crate::services::{ServiceError, StartedServices};
 use crate::spec::RunSpec;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::run_log::{LogFile, next_run};
@@ -17,6 +18,8 @@ use crate::store::{LockedSession, StoreError};
 #[derive(Debug)]
 #[must_use = "its container runs: stop it"]
 pub struct Running {
+    /// Removed with this value, unless they are supervised.
+    pub(super) services: StartedServices,
     pub(super) session: LockedSession,
     pub(super) container: FilledContainer,
     pub(super) lender: Option<CredentialLender>,
@@ -28,6 +31,26 @@ pub struct Running {
 }
 
 impl Guarded {
+    /// Starts the services, and waits until they are ready.
+    ///
+    /// # Errors
+    /// When one of them does not run.
+    pub(super) fn serve(
+        mut self,
+        cx: &SessionContext<'_>,
+        spec: &RunSpec<'_>,
+    ) -> Result<Self, ServiceError> {
+        self.services = StartedServices::start(
+            cx,
+            &self.setup.dir(),
+            self.setup.record(),
+            &spec.services,
+            &spec.porter,
+            self.container.pending.placement,
+        )?;
+        Ok(self)
+    }
+
     /// Marks the session as running, before the command gets its first instruction: the
     /// process that becomes it still waits.
     ///
@@ -51,6 +74,7 @@ impl Guarded {
             deferred,
         } = self.setup.launch();
         Ok(Running {
+            services: self.services,
             session,
             container: self.container,
             lender: self.lender,

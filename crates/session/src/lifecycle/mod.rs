@@ -6,6 +6,7 @@
 //! | [`create::Created`] | `create` | volumes exist, containers run and wait; the volume is empty or as it was |
 //! | [`fill::Filled`] | `fill` | every control is proven (P12), then the workspace went in; the network is open |
 //! | [`guard::Guarded`] | `guard` | protected paths are root's, credentials are in place |
+//! | `guard::Guarded` | `serve` | the services are ready, in containers that are proven as well |
 //! | [`launch::Running`] | `launch` | the record says so, then and only then the command starts |
 //! | [`follow::Ended`] | `follow` | the record says how the command ended |
 //! | [`stop::Stopped`] | `stop` | no process of the session is left: the volume changes no more |
@@ -69,20 +70,24 @@ pub fn run(
     user: UserSide<'_>,
 ) -> Result<RunOutcome, RunError> {
     let command = Latch::default();
+    let io = user.io;
+    let tell = |change| io.service(change);
     let outcome = thread::scope(|beside| {
         let created = opened.create(cx, store, spec)?;
         let filled = created.fill(cx, spec)?;
-        let guarded = filled.guard(cx, spec)?;
+        let guarded = filled.guard(cx, spec)?.serve(cx, spec)?;
         let mut running = guarded.launch(cx, spec)?;
 
         // However the command ends, what is done beside it stops waiting for that.
         let _lost = command.set_on_drop(CommandEnded::Lost);
+        let services = running.supervise_services(beside, cx, &tell);
         let background = Background::start(beside, cx, store, spec, &mut running, &command);
         let Ended {
             session,
             update,
             spawner,
-        } = running.follow(cx, spec, user, &command)?;
+        } = running.follow(cx, spec, user, services.services(), &command)?;
+        services.stop();
         let exporter = background.sync(cx);
 
         let id = || spec.id.clone();

@@ -13,6 +13,7 @@ use crate::lifecycle::guard::GuardError;
 use crate::lifecycle::stop::StopError;
 use crate::lifecycle::supervise::CommandError;
 use crate::lifecycle::update_summary::UpdateSummary;
+use crate::services::ServiceError;
 use crate::store::StoreError;
 
 /// What a run came to, before the gate.
@@ -39,6 +40,9 @@ pub enum RunError {
     /// The command may not start on it.
     #[error(transparent)]
     Guard(#[from] GuardError),
+    /// A service does not run.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
     /// The session could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -42,7 +42,8 @@ impl<'a> ProtectionContainer<'a> {
         // One that is there was left by a dead launcher: this one holds the session or the pause
         // lock.
         cx.engine.remove_container(&record.guard())?;
-        let spec = guard_spec(&record.owner(), &cx.info, image)?;
+        let (name, volume) = (record.guard(), record.volume());
+        let spec = guard_spec(&record.owner(), name, volume, &cx.info, image)?;
         let lease = taken(ContainerLease::create(&cx.engine, &spec))?;
         cx.engine.start_container(lease.name())?;
         Ok(Self { cx, lease })

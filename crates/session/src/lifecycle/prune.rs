@@ -11,6 +11,7 @@ use lazaret_tree::AtPath as _;
 use crate::captures::{Capture, CaptureError};
 use crate::engine::inventory::{Inventory, SweepError};
 use crate::engine::owner::ResourceOwner;
+use crate::engine::owner::is_service_volume;
 use crate::engine::tags::KnownPrefixes;
 use crate::live::views;
 use crate::pool::{NextContainer, sweep};
@@ -307,8 +308,10 @@ impl Plan {
 /// What in an engine may go.
 struct RemovableObjects {
     tags: KnownPrefixes,
-    /// Of sessions to which nothing in the engine is left.
+    /// Of sessions to which nothing in the engine is left but the volumes of their services.
     settled: BTreeSet<String>,
+    /// Of those that go themselves.
+    expired: BTreeSet<String>,
     half_made: Vec<ResourceOwner>,
     /// Views whose launcher is gone.
     views: BTreeSet<ContainerName>,
@@ -325,10 +328,13 @@ impl RemovableObjects {
             }
         }
         let settled = plan.settled.iter().map(|settled| tag(&settled.session));
+        let expired = plan.settled.iter().filter(|settled| settled.is_expired);
+        let expired = expired.map(|settled| tag(&settled.session));
         let owner = |session: &LockedSession| session.record().owner();
         Ok(Self {
             tags,
             settled: settled.collect(),
+            expired: expired.collect(),
             half_made: plan.half_made.iter().map(owner).collect(),
             views: dead,
         })
@@ -348,8 +354,12 @@ impl RemovableObjects {
                 || self.views.contains(&found.0)
                 || next_containers.containers.contains(found)
         });
-        all.volumes
-            .retain(|found| is_removable(&found.1) || next_containers.volumes.contains(found));
+        let is_kept = |(volume, tag): &(VolumeName, String)| {
+            is_service_volume(volume) && self.tags.knows(tag) && !self.expired.contains(tag)
+        };
+        all.volumes.retain(|found| {
+            (is_removable(&found.1) && !is_kept(found)) || next_containers.volumes.contains(found)
+        });
         all
     }
 }

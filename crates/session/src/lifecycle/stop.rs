@@ -11,6 +11,7 @@ use crate::engine::inventory::SweepError;
 use crate::live::pause::StalePauseWatch;
 use crate::live::pause_lock::{PauseLock, PauseLockError};
 use crate::live::views::{SweepScope, sweep};
+use crate::services;
 use crate::store::record::Phase;
 use crate::store::{LockedSession, StoreError};
 
@@ -59,6 +60,7 @@ impl Stopped {
         let agent = session.record().agent();
         cx.phase("stop", |_| {
             let pause_lock = take_pause_lock(cx, &session)?;
+            services::remove_left(&*cx.engine, session.record())?;
             if cx.engine.container(&agent)?.is_some() {
                 StalePauseWatch::new(session.dir(), session.record()).resume(&*cx.engine)?;
                 cx.engine.stop_container(&agent, GRACE)?;

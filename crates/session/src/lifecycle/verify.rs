@@ -33,16 +33,29 @@ pub(crate) fn verify_controls(
 ) -> Result<(), VerifyError> {
     let exec = ExecSpec::new(spec.probe_argv(), Stdin::Closed);
     let process = engine.exec(&spec.spec().name, &exec)?;
+    prove(process, spec, events).map(drop)
+}
+
+/// As [`verify_controls`], by a process of [`HardenedSpec::probe_argv`] that was started. Returns
+/// where the proof was made.
+///
+/// # Errors
+/// As [`verify_controls`].
+pub(crate) fn prove(
+    process: Process,
+    spec: &HardenedSpec,
+    events: &dyn EventSink,
+) -> Result<Placement, VerifyError> {
     let (code, report, stderr_tail) = finish(process)?;
     if report.is_empty() {
         return Err(porter_error("probe", code, &stderr_tail).into());
     }
-    let _unused = accept_report(&report, spec, events)?;
+    let placement = accept_report(&report, spec, events)?;
     // A whole report ends with 0, whatever it says.
     if code != 0 {
         return Err(porter_error("probe", code, &stderr_tail).into());
     }
-    Ok(())
+    Ok(placement)
 }
 
 /// Refuses a report unless it shows every control to be in force. Returns where it was made.

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::SessionContext;
 use crate::engine::containers::ContainerPlan;
-use crate::network::aliases;
 
 /// A digest of everything that an engine fixes when it makes a container: two with the same
 /// are the same but for their names. What a command is given when it starts, such as its
@@ -30,7 +29,7 @@ impl Fingerprint {
             let _infallible = writeln!(text, "{}:{part}", part.len());
         }
         let _infallible = writeln!(text, "{:?}", plan.limits);
-        for alias in plan.policy.as_ref().map(aliases).iter().flatten() {
+        for alias in plan.hosts() {
             let _infallible = writeln!(text, "{alias:?}");
         }
         let _infallible = write!(text, "{}", plan.policy.is_some());

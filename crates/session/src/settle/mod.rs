@@ -79,7 +79,9 @@ impl VolumeDisposal<'_> {
         }
         cx.removals.finish();
         let all = Inventory::of_store(&*cx.engine, &cx.store_id)?.of(&record.owner());
-        all.surveyed(record).remove(&*cx.engine)
+        all.except_service_volumes()
+            .surveyed(record)
+            .remove(&*cx.engine)
     }
 }
 

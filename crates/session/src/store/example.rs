@@ -32,6 +32,7 @@ pub(crate) fn example_record() -> Record {
         bounds: Default::default(),
         pr_file: None,
         egress: None,
+        services: Vec::new(),
     };
     Record::new(new, SystemTime::UNIX_EPOCH)
 }

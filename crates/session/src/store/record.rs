@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use lazaret_gate::subject::Subject;
 use lazaret_gate::unlanded::Unlanded;
-use lazaret_runtime::{ContainerName, SessionId, VolumeName};
+use lazaret_runtime::{ContainerName, ServiceName, SessionId, VolumeName};
 use lazaret_transfer::FileIdentity;
 use lazaret_tree::RelPathBuf;
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,10 @@ pub struct Record {
     /// Where the session was before [`Phase::Syncing`], which changes none of it.
     #[serde(default)]
     pub before: Option<Phase>,
+    /// The services of its last command. Each may have a volume, which stays until the session is
+    /// removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "as_text::list")]
+    pub services: Vec<ServiceName>,
     /// The network of its last command; `None` where it had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub egress: Option<NetworkSummary>,
@@ -281,6 +285,8 @@ pub struct NewRecord {
     pub pr_file: Option<RelPathBuf>,
     /// Its network.
     pub egress: Option<NetworkSummary>,
+    /// Its services.
+    pub services: Vec<ServiceName>,
 }
 
 /// Converts what tells a directory from every other one into what a record stores.
@@ -326,6 +332,7 @@ impl Record {
             bounds: new.bounds,
             pr_file: new.pr_file,
             egress: new.egress,
+            services: new.services,
             berth: None,
         }
     }
@@ -457,7 +464,7 @@ impl Record {
 
     /// Names the container that makes entries of the volume root's, or gives them back.
     pub fn guard(&self) -> ContainerName {
-        self.owner().name("guard")
+        self.owner().guard()
     }
 
     /// Names the container in which git packs commits of the volume.
@@ -518,6 +525,34 @@ mod as_text {
             D: Deserializer<'de>,
         {
             super::deserialize(input).map(Some)
+        }
+    }
+
+    pub(crate) mod list {
+        //! A list of them.
+
+        use serde::Deserialize as _;
+        use serde::de::Error as _;
+
+        use super::{Deserializer, Display, FromStr, Serializer};
+
+        pub(crate) fn serialize<T: Display, S: Serializer>(
+            values: &[T],
+            out: S,
+        ) -> Result<S::Ok, S::Error> {
+            out.collect_seq(values.iter().map(ToString::to_string))
+        }
+
+        pub(crate) fn deserialize<'de, T, D>(input: D) -> Result<Vec<T>, D::Error>
+        where
+            T: FromStr<Err: Display>,
+            D: Deserializer<'de>,
+        {
+            let texts = Vec::<String>::deserialize(input)?;
+            let values = texts
+                .iter()
+                .map(|text| text.parse().map_err(D::Error::custom));
+            values.collect()
         }
     }
 }

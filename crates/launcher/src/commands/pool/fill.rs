@@ -44,6 +44,9 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
     let plan = ContainerPlan {
         limits: limits(&profile),
         policy: network::policy(&profile, &user),
+        services: (profile.services.iter())
+            .map(|service| service.name.clone())
+            .collect(),
         profile: profile.name,
         image,
         porter,

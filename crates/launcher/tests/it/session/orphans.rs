@@ -24,6 +24,7 @@ fn killed() -> (World, HardenedSpec) {
     world.engine.order(None);
     assert_eq!(world.phase(), Some(Phase::Preparing));
     let plan = ContainerPlan {
+        services: Vec::new(),
         limits: Limits {
             memory: 512 * MIB,
             cpus: 1.0,

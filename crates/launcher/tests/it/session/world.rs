@@ -531,6 +531,7 @@ impl World {
                 plan.order.routes.clone_from(&self.routes);
                 plan
             }),
+            services: Vec::new(),
             credentials: credentials::resolve(&self.files, &self.env)?.into(),
             gate: self.gate,
             keep,
@@ -555,6 +556,7 @@ impl World {
     /// What places of the pool are made from that fit its sessions.
     pub(super) fn filling(&self) -> ContainerPlan {
         ContainerPlan {
+            services: Vec::new(),
             profile: "base".to_owned(),
             image: self.image.clone(),
             porter: self.image.clone(),

@@ -11,12 +11,13 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
+use lazaret_runtime::ServiceName;
 use lazaret_tree::PathError;
 
 use crate::store::SessionDir;
 use crate::store::file::{list_dir, private_dir};
 
-pub use read::{Piece, RunLog};
+pub use read::{Piece, RunLog, last_lines};
 pub use write::{LogEnd, LogFile};
 
 /// The most bytes of a segment.
@@ -52,6 +53,11 @@ pub fn next_run(dir: &SessionDir) -> Result<PathBuf, PathError> {
 
 fn run_dir(dir: &SessionDir, run: u32) -> PathBuf {
     dir.file("runs").join(run.to_string())
+}
+
+/// Returns the directory of a service's log: of its last start.
+pub(crate) fn service_dir(dir: &SessionDir, name: &ServiceName) -> PathBuf {
+    dir.file("services").join(name.as_str()).join("log")
 }
 
 /// Lists the segments of a log by offset.

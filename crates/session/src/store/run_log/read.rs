@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use lazaret_runtime::ServiceName;
 use lazaret_tree::{AtPath as _, PathError};
 
-use super::{run_dir, runs, segment, segments};
+use super::{run_dir, runs, segment, segments, service_dir};
 use crate::store::SessionDir;
 use crate::store::file::ok_if_absent;
 
@@ -47,6 +48,12 @@ impl RunLog {
         }))
     }
 
+    /// Opens the log of a service; `None` if it has none.
+    pub fn of_service(dir: &SessionDir, name: &ServiceName) -> Option<Self> {
+        let dir = service_dir(dir, name);
+        dir.exists().then_some(Self { dir, run: 0, at: 0 })
+    }
+
     /// Reads what comes next; `None` where nothing does so far.
     ///
     /// # Errors
@@ -80,6 +87,29 @@ impl RunLog {
         read(&mut file, &mut bytes).at(&path)?;
         Ok((!bytes.is_empty()).then_some(bytes))
     }
+}
+
+/// Returns the last lines of the log in a directory, without what is no text.
+///
+/// # Errors
+/// The disk's.
+pub fn last_lines(dir: &Path, most: usize) -> Result<Vec<String>, PathError> {
+    let mut log = RunLog {
+        dir: dir.to_owned(),
+        run: 0,
+        at: 0,
+    };
+    let mut text = Vec::new();
+    while let Some(piece) = log.next_piece()? {
+        match piece {
+            Piece::Bytes(bytes) => text.extend(bytes),
+            Piece::Missing(_) => text.clear(),
+        }
+    }
+    let text = String::from_utf8_lossy(&text);
+    let mut lines: Vec<String> = text.lines().rev().take(most).map(str::to_owned).collect();
+    lines.reverse();
+    Ok(lines)
 }
 
 #[cfg(test)]

@@ -1,0 +1,53 @@
+//! How the container of a service is hardened, and what it is called.
+
+use lazaret_image_builder::Pinned;
+use lazaret_runtime::{
+    Access, ContainerSpec, HardenedSpec, Network, Role, ServiceName, Unenforceable, VolumeMount,
+};
+
+use super::Service;
+use crate::context::SessionContext;
+use crate::engine::containers::{base, guard_spec};
+use crate::engine::owner::ResourceOwner;
+
+/// Where a service's process starts.
+pub(super) const WORKDIR: &str = "/";
+
+/// Hardens the container of a service: an agent's container in the network of the command's, with
+/// the service's volume in place of the workspace.
+pub(super) fn hardened(
+    cx: &SessionContext<'_>,
+    owner: &ResourceOwner,
+    service: &Service,
+) -> Result<HardenedSpec, Unenforceable> {
+    let mount = |target: &String| VolumeMount {
+        volume: owner.service_volume(&service.name),
+        target: target.clone(),
+        access: Access::ReadWrite,
+    };
+    let spec = ContainerSpec {
+        name: owner.service(&service.name),
+        volumes: service.data.iter().map(mount).collect(),
+        network: Network::Joined(owner.agent()),
+        workdir: WORKDIR.to_owned(),
+        limits: service.limits.clone(),
+        ..base(owner, Role::Service, &service.image)
+    };
+    HardenedSpec::new(spec, &cx.info)
+}
+
+/// Hardens the container that gives a service's volume to the agent's user.
+pub(super) fn guard(
+    cx: &SessionContext<'_>,
+    owner: &ResourceOwner,
+    name: &ServiceName,
+    porter: &Pinned,
+) -> Result<HardenedSpec, Unenforceable> {
+    guard_spec(
+        owner,
+        owner.service_guard(name),
+        owner.service_volume(name),
+        &cx.info,
+        porter,
+    )
+}
