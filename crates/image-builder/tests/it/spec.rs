@@ -52,7 +52,7 @@ fn con_25_a_registry_base_is_pinned_by_digest() {
 #[test]
 fn an_unknown_key_is_shown_with_what_is_known() {
     assert_snapshot!(refusal("description = 'x'\nbase.scratch = {}\nentrypoint = 'x'\n"), @"
-    images/mine/image.toml:3: unknown field `entrypoint`, expected one of `description`, `base`, `components`, `build`, `verify`, `user`, `max_age`
+    images/mine/image.toml:3: unknown field `entrypoint`, expected one of `description`, `base`, `components`, `build`, `verify`, `user`, `service`, `max_age`
       |
     3 | entrypoint = 'x'
       | ^^^^^^^^^^
