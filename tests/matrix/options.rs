@@ -38,7 +38,8 @@ impl Options {
             engines: Vec::new(),
             scenarios: Vec::new(),
             report: None,
-            jobs: 2,
+            // While one waits for its engine, another works.
+            jobs: 1 + std::thread::available_parallelism().map_or(1, usize::from),
             mode: Mode::Run,
             again: Again::Never,
         };

@@ -55,7 +55,7 @@ xflags::xflags! {
             repeated --scenario name: String
             /// Write JUnit XML and JSON here.
             optional --report directory: PathBuf
-            /// Scenarios at a time. Two when it is not given.
+            /// Scenarios at a time. One more than there are cores when it is not given.
             optional --jobs count: usize
             /// Run what failed once more, by itself; what passes then is reported as flaky.
             optional --again
