@@ -191,12 +191,15 @@ impl Hub {
         self.changed.notify_all();
     }
 
-    /// Passes on what a client typed. Returns false if it does not drive.
+    /// Passes on what a client typed. Returns false if it may not type. What is typed when the
+    /// session is over goes nowhere, and its client stays to hear how that ended.
     pub(super) fn type_in(&self, client: &Client, typed: Typed) -> bool {
-        if !self.drives(client) {
-            return false;
-        }
         let mut state = self.lock();
+        match state.drives(client) {
+            Some(true) => {}
+            Some(false) => return false,
+            None => return true,
+        }
         state.quiet_since = Instant::now();
         let sender = match typed {
             Typed::Resize(size) => {
@@ -214,22 +217,17 @@ impl Hub {
     /// Ends the session, or what follows its command, as a signal to a command line does. Returns
     /// false if the client may not: it only looks on.
     pub(super) fn signal(&self, client: &Client) -> bool {
-        if client.delivery != Delivery::Lossless && !self.drives(client) {
+        let state = self.lock();
+        if client.delivery != Delivery::Lossless && state.drives(client) == Some(false) {
             return false;
         }
-        let is_ending = self.lock().session == KeeperState::Ending;
+        let is_ending = state.session == KeeperState::Ending;
+        drop(state);
         match is_ending {
             true => self.cancel.raise(),
             false => self.stop(StopCause::Asked),
         }
         true
-    }
-
-    /// Whether a client drives.
-    pub(super) fn drives(&self, client: &Client) -> bool {
-        let state = self.lock();
-        let mut all = state.clients.iter();
-        all.any(|attached| attached.drives && attached.client.id == client.id)
     }
 
     /// Brings a client up to date that did not read for long.
@@ -464,6 +462,13 @@ impl State {
         self.execs > 0
             || clients
                 .any(|attached| attached.drives || attached.client.delivery == Delivery::Lossless)
+    }
+
+    /// Whether a client drives; `None` once the session is over for it.
+    fn drives(&self, client: &Client) -> Option<bool> {
+        let mut all = self.clients.iter();
+        let attached = all.find(|attached| attached.client.id == client.id)?;
+        Some(attached.drives)
     }
 
     fn new_id(&mut self) -> u64 {

@@ -6,9 +6,18 @@ use super::*;
 use crate::cancel::CancelLevel;
 
 fn hub(dir: &std::path::Path) -> (Hub, Cancel) {
+    of(dir, CommandStdin::Empty)
+}
+
+/// Of a command that reads, and has ended.
+fn reading(dir: &std::path::Path) -> (Hub, Cancel) {
+    of(dir, CommandStdin::Kept)
+}
+
+fn of(dir: &std::path::Path, stdin: CommandStdin) -> (Hub, Cancel) {
     let cancel = Cancel::new();
     let hub = Hub::new(Begun {
-        streams: Streams::Pipes(CommandStdin::Empty),
+        streams: Streams::Pipes(stdin),
         typed: mpsc::sync_channel(1).0,
         journal: Journal::open(&crate::store::SessionDir::at(dir)),
         limits: Limits {
@@ -76,4 +85,32 @@ fn many_look_at_a_command_without_a_terminal() {
     }
     let refused = hub.attach(&attach).expect_err("too many");
     assert_eq!(refused.code, RefusalCode::Busy);
+}
+
+#[test]
+fn what_is_typed_at_the_end_does_not_cost_the_last_words() {
+    let temp = tempfile::tempdir().unwrap();
+    let (hub, _cancel) = reading(temp.path());
+    let attach = Attach {
+        mode: AttachMode::Follow,
+        size: None,
+        report: true,
+    };
+    let client = hub.attach(&attach).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| hub.finish(Exit::of_process(7), b"{}"));
+        let (mut written, mut is_heard) = (Vec::new(), true);
+        while let super::super::client::Next::Bytes(bytes) = client.next() {
+            is_heard &= hub.type_in(&client, Typed::Keys(vec![0]));
+            written.extend(bytes);
+        }
+        client.gone();
+        assert!(is_heard, "it would be hung up on");
+        let mut input = &written[..];
+        let mut kinds = Vec::new();
+        while let Some(frame) = Frame::read_from(&mut input).unwrap() {
+            kinds.push(frame.kind);
+        }
+        assert_eq!(kinds.last_chunk(), Some(&[Kind::Report, Kind::Exit]));
+    });
 }
