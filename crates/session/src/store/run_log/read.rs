@@ -89,7 +89,11 @@ impl RunLog {
     }
 }
 
-/// Returns the last lines of the log in a directory, without what is no text.
+/// The most characters of a line in a message.
+const LONGEST_LINE: usize = 400;
+
+/// Returns the last lines of the log in a directory, of at most 400 characters each, without what
+/// is no text.
 ///
 /// # Errors
 /// The disk's.
@@ -107,7 +111,8 @@ pub fn last_lines(dir: &Path, most: usize) -> Result<Vec<String>, PathError> {
         }
     }
     let text = String::from_utf8_lossy(&text);
-    let mut lines: Vec<String> = text.lines().rev().take(most).map(str::to_owned).collect();
+    let cut = |line: &str| line.chars().take(LONGEST_LINE).collect();
+    let mut lines: Vec<String> = text.lines().rev().take(most).map(cut).collect();
     lines.reverse();
     Ok(lines)
 }
