@@ -7,21 +7,20 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use lazaret_runtime::TerminalSize;
-
 use super::answer::refused;
 use super::client::{Client, Delivery};
-use super::drawn::{Drawn, Printed, Streams};
+use super::drawn::{Drawn, Streams};
 use super::frame::{Channel, Frame, Kind};
 use super::journal::{Happening, Journal, SessionEvent, StopCause};
 use super::limits::Limits;
 use super::message::{
     Accepted, Attach, AttachMode, Exit, KeeperState, KeeperStatus, RefusalCode, Refused, Reply,
 };
+use super::state::{Attached, State, tell_event};
 use crate::cancel::Cancel;
 use crate::output::terminal::Typed;
 
@@ -35,32 +34,6 @@ pub(super) struct Hub {
     changed: Condvar,
     cancel: Cancel,
     prefix: char,
-}
-
-#[derive(Debug)]
-struct State {
-    drawn: Drawn,
-    clients: Vec<Attached>,
-    listeners: Vec<Arc<Client>>,
-    /// In this process.
-    watchers: Vec<Sender<SessionEvent>>,
-    next_id: u64,
-    typed: SyncSender<Typed>,
-    journal: Journal,
-    session: KeeperState,
-    stop: Option<StopCause>,
-    execs: usize,
-    limits: Limits,
-    quiet_since: Instant,
-    began: Instant,
-}
-
-#[derive(Debug)]
-struct Attached {
-    client: Arc<Client>,
-    drives: bool,
-    /// See [`Attach::report`].
-    report: bool,
 }
 
 /// What a hub begins with.
@@ -441,89 +414,6 @@ impl Hub {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// Refuses what comes too late.
-    fn accepts(&self) -> Result<(), Refused> {
-        match self.session {
-            KeeperState::Running | KeeperState::Idle => Ok(()),
-            KeeperState::Ending => {
-                let text = "the session is ending".to_owned();
-                Err(refused(RefusalCode::Ending, text))
-            }
-        }
-    }
-
-    /// Whether a user is at work with it.
-    fn is_used(&self) -> bool {
-        let mut clients = self.clients.iter();
-        self.execs > 0
-            || clients
-                .any(|attached| attached.drives || attached.client.delivery == Delivery::Lossless)
-    }
-
-    /// Whether a client drives; `None` once the session is over for it.
-    fn drives(&self, client: &Client) -> Option<bool> {
-        let mut all = self.clients.iter();
-        let attached = all.find(|attached| attached.client.id == client.id)?;
-        Some(attached.drives)
-    }
-
-    fn new_id(&mut self) -> u64 {
-        self.next_id += 1;
-        self.next_id
-    }
-
-    fn unseat(&mut self) {
-        for attached in &mut self.clients {
-            attached.drives = false;
-        }
-    }
-
-    fn quiet_for(&self) -> Duration {
-        self.quiet_since.elapsed()
-    }
-
-    fn resize(&mut self, size: TerminalSize) {
-        if self.drawn.has_terminal() {
-            self.drawn.resize(size);
-            drop(self.typed.try_send(Typed::Resize(size)));
-        }
-    }
-
-    fn happened(&mut self, what: Happening) {
-        let event = self.journal.add(what);
-        let clients = self.clients.iter().map(|attached| &attached.client);
-        for client in clients.chain(&self.listeners) {
-            tell_event(client, &event);
-        }
-        self.watchers
-            .retain(|watcher| watcher.send(event.clone()).is_ok());
-    }
-
-    /// Draws what was printed. Returns what clients are to get.
-    fn draw(&mut self, channel: Channel, chunk: &[u8]) -> Vec<Frame> {
-        let Printed {
-            frames,
-            replies,
-            notice,
-        } = self.drawn.draw(channel, chunk);
-        let is_driven = self.clients.iter().any(|attached| attached.drives);
-        if !is_driven && !replies.is_empty() {
-            drop(self.typed.try_send(Typed::Keys(replies)));
-        }
-        if let Some(notice) = notice {
-            self.happened(Happening::NeedsInput { text: notice.text });
-        }
-        frames
-    }
-}
-
-fn tell_event(client: &Client, event: &SessionEvent) {
-    if let Ok(frame) = Frame::json(Kind::Event, event) {
-        client.tell(&frame);
     }
 }
 

@@ -98,7 +98,8 @@ pub enum AttachMode {
     Take,
     /// It looks on.
     Watch,
-    /// It gets each byte of the output: as long as it does not read, the command waits.
+    /// It gets each byte of the output: as long as it does not read, the command waits. It may end
+    /// the session, and send stdin to a command that has no terminal and reads, if no other does.
     Follow,
 }
 

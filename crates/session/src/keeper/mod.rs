@@ -9,7 +9,7 @@
 //! keeper → client   HELLO
 //! client → keeper   REQUEST                              one for each connection
 //! keeper → client   REPLY                                an error ends the connection
-//!   attach          → DATA stdin, RESIZE, TAKE, SIGNAL   ← SCREEN, DATA, EVENT, MESSAGE, EXIT
+//!   attach          → DATA stdin, EOF, RESIZE, TAKE, SIGNAL   ← SCREEN, DATA, EVENT, MESSAGE, REPORT, EXIT
 //!   exec            → DATA stdin, EOF, RESIZE, SIGNAL    ← DATA stdout, DATA stderr, EXIT
 //!   events          ← EVENT, EXIT
 //!   status, stop, limits, restart: nothing more
@@ -19,7 +19,7 @@
 //! |---|---|
 //! | [`frame`], [`message`] | the protocol |
 //! | `place`, `server` | the socket, and who comes in there |
-//! | `hub`, `drawn`, `client` | output to every client, input from one |
+//! | `hub`, `state`, `drawn`, `client` | output to every client, input from one |
 //! | `exec` | a process beside the command |
 //! | [`journal`] | what happened, in numbers |
 //! | [`connection`] | the client's end |
@@ -37,6 +37,7 @@ pub mod live;
 pub mod message;
 mod place;
 mod server;
+mod state;
 
 use std::fmt;
 use std::io::{self, Write};

@@ -1,0 +1,127 @@
+//! `State`: what a hub knows of its session and its clients, under one lock.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, SyncSender};
+use std::time::{Duration, Instant};
+
+use lazaret_runtime::TerminalSize;
+
+use super::answer::refused;
+use super::client::{Client, Delivery};
+use super::drawn::{Drawn, Printed};
+use super::frame::{Channel, Frame, Kind};
+use super::journal::{Happening, Journal, SessionEvent, StopCause};
+use super::limits::Limits;
+use super::message::{KeeperState, RefusalCode, Refused};
+use crate::output::terminal::Typed;
+
+/// What a hub knows.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) drawn: Drawn,
+    pub(super) clients: Vec<Attached>,
+    pub(super) listeners: Vec<Arc<Client>>,
+    /// In this process.
+    pub(super) watchers: Vec<Sender<SessionEvent>>,
+    pub(super) next_id: u64,
+    pub(super) typed: SyncSender<Typed>,
+    pub(super) journal: Journal,
+    pub(super) session: KeeperState,
+    pub(super) stop: Option<StopCause>,
+    pub(super) execs: usize,
+    pub(super) limits: Limits,
+    pub(super) quiet_since: Instant,
+    pub(super) began: Instant,
+}
+
+/// A client that is attached to the command.
+#[derive(Debug)]
+pub(super) struct Attached {
+    pub(super) client: Arc<Client>,
+    pub(super) drives: bool,
+    /// See [`Attach::report`](super::message::Attach::report).
+    pub(super) report: bool,
+}
+
+impl State {
+    /// Refuses what comes too late.
+    pub(super) fn accepts(&self) -> Result<(), Refused> {
+        match self.session {
+            KeeperState::Running | KeeperState::Idle => Ok(()),
+            KeeperState::Ending => {
+                let text = "the session is ending".to_owned();
+                Err(refused(RefusalCode::Ending, text))
+            }
+        }
+    }
+
+    /// Whether a user is at work with it.
+    pub(super) fn is_used(&self) -> bool {
+        let mut clients = self.clients.iter();
+        self.execs > 0
+            || clients
+                .any(|attached| attached.drives || attached.client.delivery == Delivery::Lossless)
+    }
+
+    /// Whether a client drives; `None` once the session is over for it.
+    pub(super) fn drives(&self, client: &Client) -> Option<bool> {
+        let mut all = self.clients.iter();
+        let attached = all.find(|attached| attached.client.id == client.id)?;
+        Some(attached.drives)
+    }
+
+    pub(super) fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    pub(super) fn unseat(&mut self) {
+        for attached in &mut self.clients {
+            attached.drives = false;
+        }
+    }
+
+    pub(super) fn quiet_for(&self) -> Duration {
+        self.quiet_since.elapsed()
+    }
+
+    pub(super) fn resize(&mut self, size: TerminalSize) {
+        if self.drawn.has_terminal() {
+            self.drawn.resize(size);
+            drop(self.typed.try_send(Typed::Resize(size)));
+        }
+    }
+
+    pub(super) fn happened(&mut self, what: Happening) {
+        let event = self.journal.add(what);
+        let clients = self.clients.iter().map(|attached| &attached.client);
+        for client in clients.chain(&self.listeners) {
+            tell_event(client, &event);
+        }
+        self.watchers
+            .retain(|watcher| watcher.send(event.clone()).is_ok());
+    }
+
+    /// Draws what was printed. Returns what clients are to get.
+    pub(super) fn draw(&mut self, channel: Channel, chunk: &[u8]) -> Vec<Frame> {
+        let Printed {
+            frames,
+            replies,
+            notice,
+        } = self.drawn.draw(channel, chunk);
+        let is_driven = self.clients.iter().any(|attached| attached.drives);
+        if !is_driven && !replies.is_empty() {
+            drop(self.typed.try_send(Typed::Keys(replies)));
+        }
+        if let Some(notice) = notice {
+            self.happened(Happening::NeedsInput { text: notice.text });
+        }
+        frames
+    }
+}
+
+pub(super) fn tell_event(client: &Client, event: &SessionEvent) {
+    if let Ok(frame) = Frame::json(Kind::Event, event) {
+        client.tell(&frame);
+    }
+}
