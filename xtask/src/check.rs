@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::flags;
@@ -45,10 +45,15 @@ impl flags::Check {
     }
 }
 
-/// Runs the tests of [`SLOW`], which a check leaves out.
+/// Runs the tests of [`SLOW`], which a check leaves out, and prints in one piece what they say.
 pub(crate) fn slow_tests(sh: &Shell, porter: &Porter) -> Result<()> {
-    let test = test(sh, porter).args(["--test", "it", "--"]);
-    Ok(test.args(SLOW).run()?)
+    let test = test(sh, porter).args(["--test", "it", "--"]).args(SLOW);
+    let ended = test.ignore_status().quiet().output()?;
+    for said in [ended.stdout, ended.stderr] {
+        eprint!("{}", String::from_utf8_lossy(&said));
+    }
+    ensure!(ended.status.success(), "the slow tests failed");
+    Ok(())
 }
 
 /// Runs all other tests without engines. Without root, those that need it run in a user

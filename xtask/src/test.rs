@@ -2,12 +2,14 @@
 //!
 //! From the cheap to the dear: first [`check`](crate::check), then what needs engines.
 
-use anyhow::Result;
+use std::thread;
+
+use anyhow::{Result, anyhow};
 use xshell::Shell;
 
 use crate::check;
 use crate::flags;
-use crate::project::Porter;
+use crate::project::{Porter, root};
 use crate::setup::{self, Consent};
 use crate::steps::Steps;
 
@@ -24,18 +26,23 @@ impl flags::Test {
             true => Consent::Given,
             false => Consent::Ask,
         };
+        room(sh);
         let dev_porter = flags::Check { fix: false }.run_steps(sh, steps)?;
-        steps.run(sh, "slow tests", || check::slow_tests(sh, &dev_porter))?;
-        steps.run(sh, "engines", || setup::up(sh, consent))?;
-        let contract = flags::Contract { engine: Vec::new() };
-        steps.run(sh, "contract", || contract.run_with(sh, &dev_porter))?;
-        let fuzz = flags::Fuzz {
-            target: Vec::new(),
-            seconds: None,
-            list: false,
-        };
-        steps.run(sh, "fuzz, briefly", || fuzz.run_with(sh, &dev_porter))?;
-        let porter = steps.run(sh, "porter with LTO", || Porter::build(sh))?;
+        let porter = thread::scope(|scope| {
+            let beside = scope.spawn(|| beside_engines(&dev_porter));
+            steps.run(sh, "engines", || setup::up(sh, consent))?;
+            let contract = flags::Contract { engine: Vec::new() };
+            steps.run(sh, "contract", || contract.run_with(sh, &dev_porter))?;
+            let fuzz = flags::Fuzz {
+                target: Vec::new(),
+                seconds: None,
+                list: false,
+            };
+            steps.run(sh, "fuzz, briefly", || fuzz.run_with(sh, &dev_porter))?;
+            steps.run(sh, "slow tests and porter with LTO, begun beside", || {
+                beside.join().map_err(|_| anyhow!("a panic, see above"))?
+            })
+        })?;
         let matrix = flags::TestMatrix {
             engine: Vec::new(),
             scenario: Vec::new(),
@@ -46,4 +53,28 @@ impl flags::Test {
         };
         steps.run(sh, "images and matrix", || matrix.run_with(sh, &porter))
     }
+}
+
+/// Free space that a whole test needs on an empty target directory, with all images to build.
+const ROOM: u64 = 24 << 30;
+
+/// Says if the disk may be too small: in the middle of the matrix a full disk looks like
+/// anything.
+fn room(sh: &Shell) {
+    let Ok(disk) = rustix::fs::statvfs(sh.current_dir()) else {
+        return;
+    };
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    if free < ROOM {
+        let [free, room] = [free, ROOM].map(|bytes| bytes >> 30);
+        eprintln!("note: {free} GiB are free; a test that has to build everything takes {room}");
+    }
+}
+
+/// What takes one processor and no engine, while the steps beside it wait for engines.
+fn beside_engines(dev_porter: &Porter) -> Result<Porter> {
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    check::slow_tests(&sh, dev_porter)?;
+    Porter::build(&sh)
 }
