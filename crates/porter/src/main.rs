@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use lazaret_protocol::{Verb, exit};
 
 use crate::command::exec;
-use crate::files::{empty, export, receive, update};
+use crate::files::{empty, export, receive, update, usage};
 use crate::pid1::init;
 
 fn main() -> ExitCode {
@@ -60,6 +60,7 @@ fn act(verb: Verb) -> ExitCode {
         Verb::VerifyProtection { root } => verify_protection::run(&root),
         Verb::Unfreeze => freeze::unfreeze(),
         Verb::Update { root, mode } => update::run(&root, mode),
+        Verb::Usage { root } => usage::run(&root),
     }
 }
 

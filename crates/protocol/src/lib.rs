@@ -30,6 +30,7 @@
 //! | `thaw` | | |
 //! | `update --ground` | [`Preconditions`] | [`PreconditionResult`]; goes on as `update` if it differs |
 //! | `update` | [`SurveyRequest`], then [`UpdateRequest`] and a stream | [`Survey`], then [`UpdateReceipt`] |
+//! | `usage` | bytes [`usage::FREE`] and [`usage::WALK`] | [`usage::UsageReply`] lines |
 //!
 //! # Lists
 //!
@@ -79,6 +80,7 @@ mod terminal_size;
 #[cfg(feature = "fuzz")]
 pub mod testing;
 mod ulimit;
+pub mod usage;
 pub mod verb;
 
 /// Where the porter is in every image: its entrypoint, and so PID 1.

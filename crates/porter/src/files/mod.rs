@@ -10,3 +10,4 @@ mod stream_input;
 mod survey;
 mod tick;
 pub(crate) mod update;
+pub(crate) mod usage;

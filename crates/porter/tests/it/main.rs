@@ -17,4 +17,5 @@ mod seat;
 mod session;
 mod talking;
 mod update;
+mod usage;
 mod verify_protection;

@@ -97,6 +97,11 @@ pub enum Verb {
         /// When it is surveyed.
         mode: UpdateMode,
     },
+    /// Tells how full a volume is, as often as it is asked.
+    Usage {
+        /// Where the volume is.
+        root: String,
+    },
 }
 
 /// A port inside, and where it leads.
@@ -209,6 +214,7 @@ impl Verb {
             Self::VerifyProtection { .. } => "sealed",
             Self::Unfreeze => "thaw",
             Self::Update { .. } => "update",
+            Self::Usage { .. } => "usage",
         }
     }
 
@@ -226,6 +232,7 @@ impl Verb {
             | Self::Protect { root: path }
             | Self::Receive { root: path }
             | Self::Release { root: path }
+            | Self::Usage { root: path }
             | Self::VerifyProtection { root: path } => argv.push(path.clone()),
             Self::Layer {
                 root,

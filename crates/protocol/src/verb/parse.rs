@@ -83,6 +83,9 @@ impl Verb {
                 root: arguments.text("root")?,
                 mode: UpdateMode::read(arguments)?,
             },
+            "usage" => Self::Usage {
+                root: arguments.text("root")?,
+            },
             "" => return Err(ArgumentError::Missing { name: "verb" }),
             other => {
                 return Err(ArgumentError::Unexpected {
@@ -257,7 +260,7 @@ impl Arguments {
 }
 
 /// Every verb, with how it is called.
-const USAGES: [(&str, &str); 19] = [
+const USAGES: [(&str, &str); 20] = [
     ("deflated", "deflated VERB…"),
     ("dial", "dial PORT"),
     ("empty", "empty ROOT"),
@@ -281,11 +284,12 @@ const USAGES: [(&str, &str); 19] = [
     ("seat", "seat [--terminal COLUMNSxROWS] [--leave] run …"),
     ("thaw", "thaw"),
     ("update", "update ROOT [--ahead|--ground]"),
+    ("usage", "usage ROOT"),
 ];
 
 /// How the porter is called if no verb is named.
 const VERBS: &str = "deflated|dial|empty|export|gateway|hold|init|layer|lend|probe|protect|receive|\
-                     relay|release|run|sealed|seat|thaw|update";
+                     relay|release|run|sealed|seat|thaw|update|usage";
 
 /// Returns how a verb is called.
 fn usage(name: &str) -> &'static str {

@@ -86,13 +86,14 @@ fn verbs() -> Vec<Verb> {
         update(UpdateMode::Surveyed),
         update(UpdateMode::Prefetched),
         update(UpdateMode::Optimistic),
+        Verb::Usage { root: root() },
     ]
 }
 
 #[test]
 fn every_verb_is_read_as_it_was_written() {
     let names: BTreeSet<&str> = verbs().iter().map(Verb::name).collect();
-    assert_eq!(names.len(), 19);
+    assert_eq!(names.len(), 20);
     for verb in verbs() {
         let argv = verb.to_argv().into_iter().map(OsString::from);
         assert_eq!(Verb::parse(argv), Ok(verb));

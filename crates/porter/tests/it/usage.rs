@@ -1,0 +1,74 @@
+//! `porter usage`: how full a directory is.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use lazaret_protocol::usage::{Amount, UsageReply};
+
+use super::session::porter;
+
+/// Returns what a porter answers, and how many bytes it was asked.
+fn answers(root: &Path, asked: &str) -> Vec<UsageReply> {
+    let said = porter("usage", root, asked.as_bytes()).ok();
+    let lines = String::from_utf8(said).expect("lines");
+    let parse = |line| UsageReply::parse(line).expect("an answer");
+    lines.lines().map(parse).collect()
+}
+
+#[track_caller]
+fn walked(root: &Path) -> Amount {
+    match *answers(root, "w") {
+        [UsageReply::Used(amount)] => amount,
+        ref other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn con_28_each_inode_counts_once_and_with_the_blocks_that_it_has() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let root = temp.path().join("volume");
+    fs::create_dir(&root).expect("it is ours");
+    let empty = walked(&root);
+    assert_eq!(empty.inodes, 1);
+
+    let outside = temp.path().join("outside");
+    fs::write(&outside, vec![1; 8 << 20]).expect("it is ours");
+    symlink(&outside, root.join("link")).expect("it is ours");
+    fs::write(root.join("file"), vec![1; 1 << 20]).expect("it is ours");
+    fs::hard_link(root.join("file"), root.join("second")).expect("it is ours");
+    let sparse = fs::File::create(root.join("sparse")).expect("it is ours");
+    sparse.set_len(1 << 40).expect("it is sparse");
+    fs::create_dir_all(root.join("a/b")).expect("it is ours");
+
+    let Amount { bytes, inodes } = walked(&root);
+    assert_eq!(inodes, 6);
+    let grown = bytes - empty.bytes;
+    assert!(((1 << 20)..(2 << 20)).contains(&grown), "{grown} bytes");
+}
+
+#[test]
+fn con_28_what_is_too_deep_to_be_counted_is_said() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let deepest = |levels: usize| temp.path().join(vec!["d"; levels].join("/"));
+    fs::create_dir_all(deepest(255)).expect("it is ours");
+    assert_eq!(walked(temp.path()).inodes, 256);
+    fs::create_dir_all(deepest(256)).expect("it is ours");
+    let answers = answers(temp.path(), "w");
+    assert!(matches!(*answers, [UsageReply::Deep(_)]), "{answers:?}");
+}
+
+#[test]
+fn it_answers_as_often_as_it_is_asked() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let answers = answers(temp.path(), "fwf");
+    let [
+        UsageReply::Free(free),
+        UsageReply::Used(_),
+        UsageReply::Free(_),
+    ] = *answers
+    else {
+        panic!("{answers:?}");
+    };
+    assert!(free.bytes > 0);
+}
