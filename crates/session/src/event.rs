@@ -43,6 +43,8 @@ pub enum Event<'a> {
     NothingToProtect(&'a RelPathBuf),
     /// Entries that the command can only read, tried from inside.
     Protected { entries: usize },
+    /// What the volume holds is not known.
+    DiskNotWatched(&'a dyn Error),
     /// The command is about to start.
     CommandStarts { argv: &'a [String] },
     /// A service takes requests.

@@ -13,6 +13,7 @@ mod agent;
 mod bad_input;
 mod deadline;
 mod depth;
+mod disk;
 mod fault;
 mod fault_daemon;
 mod gate;
@@ -74,6 +75,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     limits::SCENARIOS,
     deadline::SCENARIOS,
     depth::SCENARIOS,
+    disk::SCENARIOS,
     live::SCENARIOS,
     mapped::SCENARIOS,
     net::SCENARIOS,

@@ -25,7 +25,7 @@ use crate::attach::keys::PrefixKey;
 use crate::attach::terminal::{Driven, Terminal, TypingEnd};
 use crate::environment::StreamKind;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::keeper::plain;
+use crate::keeper::{plain, words};
 use crate::session_access::live::ask;
 use crate::ui::terminal::{Destination, filtered};
 use crate::ui::{Output, OutputFormat, UiWriter};
@@ -212,6 +212,7 @@ impl Attached<'_> {
                         } => return AttachEnd::Idle(exit_code),
                         Happening::RunEnded { .. } => drop(shown.finish()),
                         Happening::NeedsInput { text } if !text.is_empty() => shown.notice(&text),
+                        Happening::Disk { .. } => shown.paused(&words(&what)),
                         _ => {}
                     }
                 }
@@ -244,6 +245,8 @@ trait Shown {
     /// The command has sent a notification, which the filter of the screen leaves out. A bell
     /// passes it.
     fn notice(&mut self, _text: &str) {}
+    /// The command is paused, which would look as if it hung.
+    fn paused(&mut self, line: &str);
     /// The command prints nothing more, or the user left.
     fn finish(&mut self) -> Left {
         Left::No
@@ -296,6 +299,15 @@ impl Shown for OnTerminal<'_> {
         drop(self.screen.write_all(line.as_bytes()));
     }
 
+    /// Over what the command has drawn: the keeper has the screen drawn again when it goes on.
+    fn paused(&mut self, line: &str) {
+        if self.taken.is_some() {
+            let line = format!("\r\n\x1b[0;7m lazaret: {line} \x1b[0m\r\n");
+            drop(self.screen.write_all(line.as_bytes()));
+            self.notice("paused");
+        }
+    }
+
     fn finish(&mut self) -> Left {
         if let Some(Taken {
             terminal,
@@ -339,5 +351,9 @@ impl Shown for OnStreams {
 
     fn message(&mut self, text: &[u8]) {
         drop(self.messages.write_all(text));
+    }
+
+    fn paused(&mut self, line: &str) {
+        self.message(format!("warning: {line}\n").as_bytes());
     }
 }

@@ -5,16 +5,17 @@ use std::time::Duration;
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::profile::units::Span;
+use crate::profile::units::{ByteSize, Span};
 use crate::session_access::live::ask;
 use crate::session_access::named::{OneSession, Unnamed};
-use crate::ui::{OutputFormat, elapsed};
-use lazaret_session::keeper::message::{ChangedLimits, Request};
+use crate::ui::{OutputFormat, bytes, count, elapsed};
+use lazaret_session::keeper::message::{ChangedLimits, Request, Stored};
 use lazaret_session::store::Store;
 
-/// Show or change how long a session of `start` may last
+/// Show or change how long a session may last, and what it may hold
 ///
-/// When a limit is reached, the session is stopped as by `stop`: nothing is lost.
+/// When a limit of time is reached, the session is stopped as by `stop`: nothing is lost. A command
+/// that fills its disk is paused first, and stopped after ten minutes.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -25,6 +26,12 @@ pub struct Args {
     /// How long it may last in all
     #[arg(long, value_name = "TIME")]
     pub life: Option<Span>,
+    /// How many bytes its volume may hold, such as 30g: a command that is paused for that goes on
+    #[arg(long, value_name = "SIZE")]
+    pub disk: Option<ByteSize>,
+    /// How many files and directories it may hold
+    #[arg(long, value_name = "NUMBER")]
+    pub inodes: Option<u64>,
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
@@ -34,6 +41,8 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let changed = ChangedLimits {
         idle_s: args.idle.map(|Span(idle)| idle.as_secs()),
         life_s: args.life.map(|Span(life)| life.as_secs()),
+        disk: args.disk.map(|ByteSize(disk)| disk),
+        inodes: args.inodes,
     };
     let (_, accepted) = ask(&store, &dir, &Request::Limits(changed))?;
     let Some(status) = accepted.status else {
@@ -52,6 +61,14 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
                 span(status.idle_s)
             ));
             app.ui.result(&format!("life  {}", span(status.life_s)));
+            let held = |stored: Stored, words: fn(u64) -> String| match stored.used {
+                Some(used) => format!("{} (holds {})", words(stored.limit), words(used)),
+                None => words(stored.limit),
+            };
+            app.ui
+                .result(&format!("disk  {}", held(status.disk, bytes)));
+            app.ui
+                .result(&format!("files {}", held(status.inodes, count)));
         }
     }
     Ok(ExitCode::SUCCESS)

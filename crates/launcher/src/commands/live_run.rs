@@ -22,6 +22,7 @@ use lazaret_runtime::SessionId;
 use lazaret_session::keeper::AfterCommand;
 use lazaret_session::keeper::limits::Limits;
 use lazaret_session::keeper::message::{AttachMode, Exit, Size};
+use lazaret_session::lifecycle::disk_limits::DiskLimits;
 use lazaret_session::output::terminal::size;
 use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::Store;
@@ -167,6 +168,10 @@ pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
         limits: Limits {
             idle: Some(scope.profile.limits.idle),
             life: Some(scope.profile.limits.life),
+            disk: DiskLimits {
+                bytes: scope.profile.limits.disk,
+                inodes: scope.profile.limits.inodes.into(),
+            },
         },
         prefix: scope.profile.attach.prefix,
         notify: scope.profile.notify.clone(),

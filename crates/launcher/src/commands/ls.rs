@@ -155,6 +155,7 @@ fn print(rows: &[Row], app: &App) {
 fn state(row: &Row) -> &'static str {
     match row.keeper.as_ref().map(|keeper| keeper.state) {
         Some(KeeperState::Idle) => "idle",
+        Some(KeeperState::Paused) => "paused",
         Some(KeeperState::Ending) => "ending",
         Some(KeeperState::Running) | None => row.status.state.as_str(),
     }

@@ -28,6 +28,8 @@ pub enum Condition {
     Idle,
     /// Its command wants something from you (a bell, OSC 9 or OSC 777), or has ended
     NeedsInput,
+    /// It holds more than its limits allow, and is paused
+    Disk,
 }
 
 /// Wait until a session of `start` has come to something
@@ -65,10 +67,17 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     };
     let is_there = match args.condition {
         Condition::Exit => false,
-        Condition::Idle | Condition::NeedsInput => state != KeeperState::Running,
+        Condition::Idle | Condition::NeedsInput => {
+            !matches!(state, KeeperState::Running | KeeperState::Paused)
+        }
+        Condition::Disk => state == KeeperState::Paused,
     };
     if is_there {
-        return came(&id, "idle", app);
+        let what = match args.condition {
+            Condition::Disk => "disk",
+            _ => "idle",
+        };
+        return came(&id, what, app);
     }
     let is_late = Arc::new(AtomicBool::new(false));
     let (over, ended) = mpsc::channel::<()>();
@@ -104,6 +113,7 @@ fn until(condition: Condition, heard: &Connection) -> &'static str {
         match (what, condition) {
             (Happening::RunEnded { .. }, Condition::Idle | Condition::NeedsInput) => return "idle",
             (Happening::NeedsInput { .. }, Condition::NeedsInput) => return "needs_input",
+            (Happening::Disk { .. }, Condition::Disk) => return "disk",
             _ => {}
         }
     }
@@ -124,6 +134,7 @@ fn came(
             match what {
                 "idle" => "its command has ended",
                 "needs_input" => "its command wants something from you",
+                "disk" => "it holds more than its limits allow, and is paused",
                 _ => "it is at rest",
             }
         )),

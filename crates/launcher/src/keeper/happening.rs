@@ -1,9 +1,13 @@
 //! What happens in a kept session, in words for people.
 
 use lazaret_session::keeper::journal::{Happening, StopCause};
+use lazaret_session::lifecycle::disk_limits::ExceededBy;
 use lazaret_tree::escape;
 
 use crate::ui::session_events::show_command;
+use crate::ui::{bytes as bytes_in_words, count};
+
+const TOO_DEEP: &str = "directories are nested deeper than can be counted";
 
 /// The most characters of a text of the command's.
 const LONGEST: usize = 256;
@@ -39,12 +43,25 @@ pub(crate) fn words(what: &Happening) -> String {
             let ended = exit_code.map_or(String::new(), |code| format!(": exit code {code}"));
             format!("service {service} is {}{ended}", state.as_str())
         }
+        Happening::Disk { bytes, inodes, by } => {
+            let (limit, used) = match by {
+                ExceededBy::Bytes => ("limits.disk", bytes_in_words(*bytes)),
+                ExceededBy::Inodes => ("limits.inodes", format!("{} files", count(*inodes))),
+                ExceededBy::Depth => return format!("paused: {TOO_DEEP}"),
+            };
+            format!(
+                "paused: the session holds {used}, more than {limit} allows; `lazaret limits` \
+                 changes that, or else it is stopped in ten minutes"
+            )
+        }
+        Happening::DiskReleased => "the command is no longer paused".to_owned(),
         Happening::Stopping { why } => format!(
             "the session is being stopped: {}",
             match why {
                 StopCause::Asked => "a user asked for it",
                 StopCause::Idle => "nothing happened for as long as limits.idle says",
                 StopCause::Life => "it lasted as long as limits.life says",
+                StopCause::Disk => "it held more than its limits allow for ten minutes",
             }
         ),
         Happening::Ended { exit_code } => format!("the session is at rest: exit code {exit_code}"),

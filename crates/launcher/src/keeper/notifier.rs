@@ -111,11 +111,13 @@ impl Notifier {
         let kind = match what {
             Happening::NeedsInput { .. } => NoticeKind::NeedsInput,
             Happening::RunEnded { .. } => NoticeKind::RunEnded,
+            Happening::Disk { .. } => NoticeKind::Disk,
             Happening::Stopping { .. } => NoticeKind::Stopping,
             Happening::Ended { .. } => NoticeKind::Ended,
             Happening::RunStarted { .. }
             | Happening::Attached { .. }
             | Happening::Detached
+            | Happening::DiskReleased
             | Happening::Service { .. }
             | Happening::Denied { .. } => return None,
         };

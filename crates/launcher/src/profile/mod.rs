@@ -149,6 +149,10 @@ pub struct LimitRules {
     pub idle: Duration,
     /// How long a kept session may last.
     pub life: Duration,
+    /// Bytes that the session's volume may hold.
+    pub disk: u64,
+    /// Files, directories and everything else that it may hold.
+    pub inodes: u32,
 }
 
 /// `[gate]`: what may come back.

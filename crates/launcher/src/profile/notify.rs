@@ -26,6 +26,8 @@ pub enum NoticeKind {
     NeedsInput,
     /// The command has ended.
     RunEnded,
+    /// The session holds more than it may, and is paused.
+    Disk,
     /// The session is being stopped.
     Stopping,
     /// The session is at rest.
@@ -38,6 +40,7 @@ impl NoticeKind {
         match self {
             Self::NeedsInput => "needs_input",
             Self::RunEnded => "run_ended",
+            Self::Disk => "disk",
             Self::Stopping => "stopping",
             Self::Ended => "ended",
         }
@@ -49,6 +52,7 @@ impl From<RawNotice> for NoticeKind {
         match raw {
             RawNotice::NeedsInput => Self::NeedsInput,
             RawNotice::RunEnded => Self::RunEnded,
+            RawNotice::Disk => Self::Disk,
             RawNotice::Stopping => Self::Stopping,
             RawNotice::Ended => Self::Ended,
         }

@@ -91,6 +91,8 @@ pub(super) struct RawLimits {
     pub(super) timeout: Option<Spanned<Span>>,
     pub(super) idle: Option<Spanned<Span>>,
     pub(super) life: Option<Spanned<Span>>,
+    pub(super) disk: Option<Spanned<ByteSize>>,
+    pub(super) inodes: Option<Spanned<Count>>,
 }
 
 /// `[session]`.
@@ -121,6 +123,7 @@ pub(super) struct RawNotify {
 pub(super) enum RawNotice {
     NeedsInput,
     RunEnded,
+    Disk,
     Stopping,
     Ended,
 }

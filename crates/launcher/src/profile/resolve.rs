@@ -33,6 +33,8 @@ impl LimitRules {
         timeout: Duration::from_secs(5 * 60),
         idle: Duration::from_secs(12 * 3600),
         life: Duration::from_secs(14 * 24 * 3600),
+        disk: 20 << 30,
+        inodes: 1_000_000,
     };
 }
 
@@ -342,6 +344,8 @@ pub(super) fn limits(
         timeout: span(&raw.timeout, base.timeout),
         idle: span(&raw.idle, base.idle),
         life: span(&raw.life, base.life),
+        disk: size(&raw.disk, base.disk),
+        inodes: (raw.inodes.as_ref()).map_or(base.inodes, |inodes| inodes.get_ref().0),
     };
     if let Some(memory) = raw
         .memory

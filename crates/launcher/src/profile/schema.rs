@@ -108,7 +108,11 @@ pub fn schema() -> Value {
                 "timeout": described(&span, "Time for the command: \"90s\", \"5m\", \"2h\"; \
                     default \"5m\"."),
                 "idle": described(&span, "How long a kept session may do nothing, default \"12h\"."),
-                "life": described(&span, "How long a kept session may last, default \"14d\".")
+                "life": described(&span, "How long a kept session may last, default \"14d\"."),
+                "disk": described(&size, "What the session's volume may hold, default \"20g\": \
+                    a command that writes more is paused."),
+                "inodes": { "type": "integer", "minimum": 1, "maximum": u32::MAX,
+                    "description": "Files and directories that it may hold, default 1000000." }
             })),
             "session": table(json!({
                 "stay": { "type": "boolean", "default": false,
@@ -124,7 +128,7 @@ pub fn schema() -> Value {
                 "command": described(&strings, "A program that the keeper runs on this machine; \
                     {session}, {event} and {text} are replaced. Only in your own profiles."),
                 "on": { "type": "array", "default": ["needs_input", "run_ended"],
-                    "items": { "enum": ["needs_input", "run_ended", "stopping", "ended"] } }
+                    "items": { "enum": ["needs_input", "run_ended", "disk", "stopping", "ended"] } }
             })), &["command"]),
             "network": table(json!({
                 "mode": { "enum": ["none", "allowlist", "open"], "default": "none" },

@@ -70,6 +70,8 @@ struct ShownLimits {
     timeout: String,
     idle: String,
     life: String,
+    disk: String,
+    inodes: u32,
 }
 
 #[derive(Serialize)]
@@ -261,6 +263,8 @@ impl Profile {
                 timeout: Span(self.limits.timeout).to_string(),
                 idle: Span(self.limits.idle).to_string(),
                 life: Span(self.limits.life).to_string(),
+                disk: ByteSize(self.limits.disk).to_string(),
+                inodes: self.limits.inodes,
             },
             session: ShownSession {
                 stay: self.session.stay,

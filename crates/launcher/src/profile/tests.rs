@@ -58,6 +58,10 @@ fn defaults_are_filled_in() {
     assert_eq!(profile.limits.timeout, Duration::from_secs(300));
     assert_eq!(profile.limits.idle, Duration::from_secs(12 * 3600));
     assert_eq!(profile.limits.life, Duration::from_secs(14 * 86400));
+    assert_eq!(
+        (profile.limits.disk, profile.limits.inodes),
+        (20 << 30, 1_000_000)
+    );
     assert_eq!(profile.gate.apply, ApplyMode::Ask);
     assert_eq!(profile.gate.max_entries, 200_000);
     assert_eq!(profile.gate.max_file_bytes, 512 << 20);
@@ -82,7 +86,8 @@ fn everything_is_read() {
          [env]\nCI = \"1\"\n[workspace]\ntarget = \"/workspace\"\ngit = \"none\"\nexclude = [\"*.log\"]\n\
          protect = []\nisolation = \"workspace\"\n\
          [limits]\nmemory = \"2g\"\ncpus = 0.5\npids = 100\ntmp = \"64m\"\ntimeout = \"2h\"\n\
-         idle = \"1h\"\nlife = \"3d\"\n[session]\nstay = true\n[attach]\nprefix = \"ctrl-b\"\n\
+         idle = \"1h\"\nlife = \"3d\"\ndisk = \"1g\"\ninodes = 5000\n\
+         [session]\nstay = true\n[attach]\nprefix = \"ctrl-b\"\n\
          [network]\nmode = \"none\"\n\
          [gate]\napply = \"auto\"\nmax_entries = 1_000\nmax_bytes = \"8m\"\nmax_file_bytes = \"4m\"",
     )
@@ -108,6 +113,8 @@ fn everything_is_read() {
     timeout = "2h"
     idle = "1h"
     life = "3d"
+    disk = "1g"
+    inodes = 5000
 
     [session]
     stay = true
@@ -537,6 +544,12 @@ mod tightening {
             "12 336 false: session.stay"
         );
         assert_eq!(asked("", limits), "1 24 false: limits.idle limits.life");
+        let less = "[limits]\ndisk = \"1g\"\ninodes = 10";
+        assert_eq!(asked("", less), "12 336 false: limits.disk limits.inodes");
+        assert_eq!(
+            asked(less, "[limits]\ndisk = \"2g\"\ninodes = 11"),
+            "12 336 false: "
+        );
         assert_eq!(
             asked(limits, "[limits]\nidle = \"2h\"\nlife = \"2d\""),
             "1 24 false: "

@@ -113,6 +113,13 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
     );
     lower("limits.idle", &mut limits.idle, wanted.idle, &mut keys);
     lower("limits.life", &mut limits.life, wanted.life, &mut keys);
+    lower("limits.disk", &mut limits.disk, wanted.disk, &mut keys);
+    lower(
+        "limits.inodes",
+        &mut limits.inodes,
+        wanted.inodes,
+        &mut keys,
+    );
     // A tmpfs is a part of the memory, which may have become less than the profile's.
     limits.tmp = limits.tmp.min(limits.memory);
 
@@ -322,6 +329,8 @@ impl LimitRules {
         timeout: Duration::MAX,
         idle: Duration::MAX,
         life: Duration::MAX,
+        disk: u64::MAX,
+        inodes: u32::MAX,
     };
 }
 

@@ -70,6 +70,10 @@ pub(crate) fn unanswered(id: &SessionId, error: KeeperError) -> Failure {
             FailureKind::WrongState,
             format!("`lazaret wait {id}` waits for its end."),
         ),
+        (_, Some(RefusalCode::Paused)) => (
+            FailureKind::WrongState,
+            format!("`lazaret limits {id}` shows and changes them."),
+        ),
         (_, Some(RefusalCode::Engine)) => (FailureKind::Engine, String::new()),
         (_, Some(_)) => (FailureKind::Refused, String::new()),
         (KeeperError::Silent, None) => (

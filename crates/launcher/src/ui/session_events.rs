@@ -137,6 +137,10 @@ impl EventSink for SessionEvents {
                 "the texts for merging could not be kept: {}",
                 cause(error)
             )),
+            Event::DiskNotWatched(error) => ui.warn(&format!(
+                "limits.disk can't be kept to for now: {}",
+                cause(error)
+            )),
             Event::NoExporterYet(error) => {
                 ui.detail(&format!("no exporter yet: {}", cause(error)));
             }

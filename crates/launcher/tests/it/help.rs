@@ -38,7 +38,7 @@ fn short_help_names_every_verb() {
       show         Show everything about one session
       logs         Show what a session's command wrote
       events       Show what happened in a session of `start`
-      limits       Show or change how long a session of `start` may last
+      limits       Show or change how long a session may last, and what it may hold
       services     List the services of a session, or restart one
       rm           Remove sessions; refuses if one has changes that you have not applied or discarded
       recover      Resume or clean up sessions after lazaret was killed

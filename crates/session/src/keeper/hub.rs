@@ -19,9 +19,11 @@ use super::journal::{Happening, Journal, SessionEvent, StopCause};
 use super::limits::Limits;
 use super::message::{
     Accepted, Attach, AttachMode, Exit, KeeperState, KeeperStatus, RefusalCode, Refused, Reply,
+    Stored,
 };
-use super::state::{Attached, State, tell_event};
+use super::state::{Attached, Disk, State, tell_event};
 use crate::cancel::Cancel;
+use crate::lifecycle::disk_limits::{DiskLimits, DiskState};
 use crate::output::terminal::Typed;
 
 /// The most clients at once.
@@ -66,6 +68,7 @@ impl Hub {
                 stop: None,
                 execs: 0,
                 limits: begun.limits,
+                disk: Disk::default(),
                 quiet_since: now,
                 began: now,
             }),
@@ -266,6 +269,7 @@ impl Hub {
         const MOST: usize = 31;
         let mut state = self.lock();
         state.accepts()?;
+        state.is_not_paused()?;
         has_room(state.execs, MOST)?;
         state.execs += 1;
         state.quiet_since = Instant::now();
@@ -283,7 +287,7 @@ impl Hub {
     pub(super) fn status(&self) -> KeeperStatus {
         let state = self.lock();
         KeeperStatus {
-            state: state.session,
+            state: state.keeper_state(),
             pid: std::process::id(),
             attached: state.clients.len(),
             driven: state.clients.iter().any(|attached| attached.drives),
@@ -291,6 +295,14 @@ impl Hub {
             quiet_s: state.quiet_for().as_secs(),
             idle_s: state.limits.idle.map(|idle| idle.as_secs()),
             life_s: state.limits.life.map(|life| life.as_secs()),
+            disk: Stored {
+                used: state.disk.used.map(|used| used.bytes),
+                limit: state.limits.disk.bytes,
+            },
+            inodes: Stored {
+                used: state.disk.used.map(|used| used.inodes),
+                limit: state.limits.disk.inodes,
+            },
             services: Vec::new(),
         }
     }
@@ -299,6 +311,41 @@ impl Hub {
     pub(super) fn set_limits(&self, change: impl FnOnce(&mut Limits)) {
         change(&mut self.lock().limits);
         self.changed.notify_all();
+    }
+
+    /// Returns what the volume may hold now.
+    pub(super) fn disk_limits(&self) -> DiskLimits {
+        self.lock().limits.disk
+    }
+
+    /// Takes down what is known of the volume, and what becomes of the command.
+    pub(super) fn disk(&self, state: DiskState) {
+        let mut hub = self.lock();
+        match state {
+            DiskState::Counted(used) => hub.disk.used = Some(used),
+            DiskState::Full(excess) => {
+                hub.disk.excess = Some(excess);
+                hub.happened(Happening::Disk {
+                    bytes: excess.used.bytes,
+                    inodes: excess.used.inodes,
+                    by: excess.by,
+                });
+            }
+            DiskState::Released => {
+                hub.disk.excess = None;
+                hub.happened(Happening::DiskReleased);
+                // They say over the screen that it is paused.
+                for Attached { client, .. } in &hub.clients {
+                    if client.delivery == Delivery::Lossy {
+                        client.resync(hub.drawn.frames().into_iter());
+                    }
+                }
+            }
+            DiskState::StaysFull => {
+                drop(hub);
+                self.stop(StopCause::Disk);
+            }
+        }
     }
 
     /// Stops the session; a command that runs is ended. Only the first call counts.

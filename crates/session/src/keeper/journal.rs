@@ -12,6 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
 
+use crate::lifecycle::disk_limits::ExceededBy;
 use crate::services::status::ServiceState;
 use crate::store::SessionDir;
 use crate::store::file::ok_if_absent;
@@ -78,6 +79,17 @@ pub enum Happening {
         /// How it ended, if it did.
         exit_code: Option<i32>,
     },
+    /// The volume holds more than it may, and the command is paused.
+    Disk {
+        /// Bytes that it holds.
+        bytes: u64,
+        /// Inodes that it holds.
+        inodes: u64,
+        /// Which limit that is too much for.
+        by: ExceededBy,
+    },
+    /// The command that was paused for that goes on.
+    DiskReleased,
     /// The session is being stopped.
     Stopping {
         /// Why.
@@ -100,6 +112,8 @@ pub enum StopCause {
     Idle,
     /// It lasted as long as `limits.life` says.
     Life,
+    /// It held more than it may, and no user made room.
+    Disk,
 }
 
 /// The events of a session, as one process writes them.

@@ -155,6 +155,12 @@ pub struct ChangedLimits {
     /// How many seconds the session may last, from its start on.
     #[serde(default)]
     pub life_s: Option<u64>,
+    /// How many bytes its volume may hold.
+    #[serde(default)]
+    pub disk: Option<u64>,
+    /// How many inodes.
+    #[serde(default)]
+    pub inodes: Option<u64>,
 }
 
 /// The keeper's answer.
@@ -207,6 +213,8 @@ pub enum RefusalCode {
     Invalid,
     /// The engine refused.
     Engine,
+    /// The session is full, and paused.
+    Paused,
 }
 
 /// Where a kept session is.
@@ -228,9 +236,22 @@ pub struct KeeperStatus {
     pub idle_s: Option<u64>,
     /// How many seconds it may last in all; `None` for ever.
     pub life_s: Option<u64>,
+    /// How many bytes its volume may hold, and holds as far as that is known.
+    pub disk: Stored,
+    /// How many inodes.
+    pub inodes: Stored,
     /// Its services.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceStatus>,
+}
+
+/// How much of something a volume holds, and may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stored {
+    /// When it was counted last; `None` if it was not yet.
+    pub used: Option<u64>,
+    /// The most.
+    pub limit: u64,
 }
 
 /// What a kept session does.
@@ -241,6 +262,8 @@ pub enum KeeperState {
     Running,
     /// Its command has ended, and its container stays.
     Idle,
+    /// Its volume is full, and its command is paused.
+    Paused,
     /// It is being stopped, and then collected.
     Ending,
 }

@@ -58,7 +58,8 @@ use crate::keeper::limits::Limits;
 use crate::keeper::live::LiveContainer;
 use crate::keeper::message::Exit;
 use crate::keeper::server::Server;
-use crate::lifecycle::follow::{CommandIo, CommandTerminal};
+use crate::lifecycle::command_io::{CommandIo, CommandTerminal};
+use crate::lifecycle::disk_limits::{DiskLimits, DiskState};
 use crate::network::OnDenied;
 use crate::output::terminal::{CommandInput, Typed};
 use crate::services::status::ServiceChange;
@@ -234,6 +235,17 @@ impl CommandIo for Keeper {
         Some(Box::new(move |target| {
             hub.happened(Happening::Denied { target });
         }))
+    }
+
+    fn disk_limits(&self) -> Option<DiskLimits> {
+        let reachable = self.live.get()?;
+        Some(reachable.hub.disk_limits())
+    }
+
+    fn disk(&self, state: DiskState) {
+        if let Some(Reachable { hub, .. }) = self.live.get() {
+            hub.disk(state);
+        }
     }
 
     fn service(&self, change: ServiceChange) {

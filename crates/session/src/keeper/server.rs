@@ -135,6 +135,8 @@ impl Server {
                     let seconds = |limit: u64| Some(Duration::from_secs(limit));
                     limits.idle = changed.idle_s.map_or(limits.idle, seconds);
                     limits.life = changed.life_s.map_or(limits.life, seconds);
+                    limits.disk.bytes = changed.disk.unwrap_or(limits.disk.bytes);
+                    limits.disk.inodes = changed.inodes.unwrap_or(limits.disk.inodes);
                 });
                 self.accept(stream)
             }

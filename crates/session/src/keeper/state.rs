@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender};
 use std::time::{Duration, Instant};
 
+use lazaret_protocol::usage::Amount;
 use lazaret_runtime::TerminalSize;
 
 use super::answer::refused;
@@ -13,6 +14,7 @@ use super::frame::{Channel, Frame, Kind};
 use super::journal::{Happening, Journal, SessionEvent, StopCause};
 use super::limits::Limits;
 use super::message::{KeeperState, RefusalCode, Refused};
+use crate::lifecycle::disk_limits::DiskExcess;
 use crate::output::terminal::Typed;
 
 /// What a hub knows.
@@ -30,8 +32,18 @@ pub(super) struct State {
     pub(super) stop: Option<StopCause>,
     pub(super) execs: usize,
     pub(super) limits: Limits,
+    pub(super) disk: Disk,
     pub(super) quiet_since: Instant,
     pub(super) began: Instant,
+}
+
+/// What is known of the session's volume.
+#[derive(Debug, Default)]
+pub(super) struct Disk {
+    /// What it held when it was counted last.
+    pub(super) used: Option<Amount>,
+    /// Why the command is paused, if it is.
+    pub(super) excess: Option<DiskExcess>,
 }
 
 /// A client that is attached to the command.
@@ -47,11 +59,30 @@ impl State {
     /// Refuses what comes too late.
     pub(super) fn accepts(&self) -> Result<(), Refused> {
         match self.session {
-            KeeperState::Running | KeeperState::Idle => Ok(()),
+            KeeperState::Running | KeeperState::Idle | KeeperState::Paused => Ok(()),
             KeeperState::Ending => {
                 let text = "the session is ending".to_owned();
                 Err(refused(RefusalCode::Ending, text))
             }
+        }
+    }
+
+    /// Refuses what a paused command could not do.
+    pub(super) fn is_not_paused(&self) -> Result<(), Refused> {
+        match self.disk.excess {
+            None => Ok(()),
+            Some(_) => {
+                let text = "the session holds more than its limits allow, and is paused".to_owned();
+                Err(refused(RefusalCode::Paused, text))
+            }
+        }
+    }
+
+    /// Returns where the session is.
+    pub(super) fn keeper_state(&self) -> KeeperState {
+        match (self.session, self.disk.excess) {
+            (KeeperState::Running | KeeperState::Idle, Some(_)) => KeeperState::Paused,
+            (state, _) => state,
         }
     }
 

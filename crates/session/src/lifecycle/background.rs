@@ -8,6 +8,8 @@ use lazaret_tree::PathError;
 use crate::context::SessionContext;
 use crate::engine::containers::ContainerPlan;
 use crate::event::Event;
+use crate::lifecycle::command_io::CommandIo;
+use crate::lifecycle::disk_watch::DiskWatch;
 use crate::lifecycle::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
 use crate::lifecycle::launch::Running;
 use crate::lifecycle::merge_base;
@@ -31,12 +33,22 @@ impl<'scope> Background<'scope> {
         store: &'scope Store,
         spec: &'scope RunSpec<'scope>,
         running: &mut Running,
+        io: &'scope dyn CommandIo,
         command: &'scope Latch<CommandEnded>,
     ) -> Self {
         let (dir, record) = (running.session.dir(), running.session.record());
         let exporter = {
             let (dir, record) = (dir.clone(), record.clone());
-            scope.spawn(move || StandbyExporter::beside(cx, &dir, &record, &spec.porter, command))
+            scope.spawn(move || {
+                let watch = DiskWatch {
+                    cx,
+                    dir: &dir,
+                    record: &record,
+                    io,
+                    over: command,
+                };
+                StandbyExporter::beside(watch, &spec.porter)
+            })
         };
         scope.spawn(move || fill_pool(cx, store, &spec.container_plan(), command));
         if let Some(cache_hit) = &cx.cache_hit {

@@ -1,93 +1,31 @@
 //! Follows the command to its end, and writes down how it ended.
 
-use std::fmt;
-use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
 use lazaret_protocol::verb::CommandStdin;
-use lazaret_runtime::{ContainerLease, ContainerState, Spawner, TerminalSize};
+use lazaret_runtime::{ContainerLease, ContainerState, Spawner};
 
 use crate::context::SessionContext;
 use crate::event::{Event, EventSink};
 use crate::keeper::live::LiveContainer;
+use crate::lifecycle::command_io::UserSide;
 use crate::lifecycle::latch::{CommandEnded, Latch};
 use crate::lifecycle::launch::Running;
 use crate::lifecycle::outcome::RunError;
 use crate::lifecycle::supervise::{self, CommandError, Output, StartedCommand};
 use crate::lifecycle::update_summary::UpdateSummary;
 use crate::live::pause::StalePauseWatch;
-use crate::network::{Gateway, JournalEnd, OnDenied, PolicyWatcher, PortBinding, PortForwarder};
+use crate::network::{Gateway, JournalEnd, PolicyWatcher, PortForwarder};
 use crate::output::relay::CommandOutputSink;
-use crate::output::terminal::CommandInput;
 use crate::porter::credentials::RefreshedCredentials;
 use crate::services::status::ServiceChange;
 use crate::services::{Services, StopOnDrop};
 use crate::spec::{RunSpec, TerminalMode};
-use crate::store::record::{CommandEnd, NetworkSummary, Record};
+use crate::store::LockedSession;
+use crate::store::record::{NetworkSummary, Record};
 use crate::store::run_log::LogEnd;
-use crate::store::{LockedSession, SessionDir};
-
-/// What of the user's machine is connected with the command.
-#[derive(Debug)]
-pub struct UserSide<'a> {
-    /// Its streams.
-    pub io: &'a dyn CommandIo,
-    /// Ports that lead inside, until it ends.
-    pub ports: Vec<PortBinding>,
-}
-
-/// The user's side of a command's streams.
-pub trait CommandIo: Sync + fmt::Debug {
-    /// Returns where stdout goes.
-    fn stdout(&self) -> Box<dyn Write + Send>;
-    /// Returns where stderr goes.
-    fn stderr(&self) -> Box<dyn Write + Send>;
-    /// Returns the terminal of a command that has one.
-    fn terminal(&self) -> Option<CommandTerminal> {
-        None
-    }
-    /// Returns where the stdin of a command comes from that has no terminal, and reads.
-    fn stdin(&self) -> Option<Box<dyn CommandInput>> {
-        None
-    }
-    /// Called before everything else: the command can be reached from here on, and has not
-    /// started.
-    ///
-    /// # Errors
-    /// The command does not start then.
-    fn reachable(&self, _dir: &SessionDir, _live: LiveContainer) -> io::Result<()> {
-        Ok(())
-    }
-    /// Returns who is told of connections that the gateway denies.
-    fn on_denied(&self) -> Option<OnDenied> {
-        None
-    }
-    /// Called when a service is somewhere else than it was.
-    fn service(&self, _change: ServiceChange) {}
-    /// Called when the command starts.
-    fn started(&self, _argv: &[String]) {}
-    /// Called when the command has ended: its container stays until this returns, or it ends by
-    /// itself, as `is_up` says.
-    fn ended(&self, _end: &CommandEnd, _is_up: &dyn Fn() -> bool) {}
-}
-
-/// The user's side of a command's terminal.
-pub struct CommandTerminal {
-    /// Its size at the start.
-    pub size: TerminalSize,
-    /// Where keys and other sizes come from.
-    pub input: Box<dyn CommandInput>,
-}
-
-impl fmt::Debug for CommandTerminal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CommandTerminal")
-            .field("size", &self.size)
-            .finish_non_exhaustive()
-    }
-}
 
 /// A session whose command has ended, and whose record says how.
 #[derive(Debug)]

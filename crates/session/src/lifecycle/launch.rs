@@ -7,6 +7,7 @@ use crate::event::Event;
 use crate::lifecycle::fill::FilledContainer;
 use crate::lifecycle::guard::Guarded;
 use crate::lifecycle::setup::Launched;
+use crate::live::pause;
 use crate::porter::credentials::CredentialLender;
 use crate::services::{ServiceError, StartedServices};
 use crate::spec::RunSpec;
@@ -65,6 +66,7 @@ impl Guarded {
             cx.events.event(Event::Updated(update));
         }
         cx.events.event(Event::LeftOut(&self.container.skipped));
+        pause::forget_hold(&self.setup.dir())?;
         let log = LogFile::create(&next_run(&self.setup.dir())?)?;
         self.setup
             .update(|record| record.run_again(spec.record(cx)))?;

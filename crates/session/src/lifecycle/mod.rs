@@ -19,7 +19,10 @@
 pub mod background;
 pub mod bootstrap;
 pub mod collect;
+pub mod command_io;
 pub mod create;
+pub mod disk_limits;
+pub mod disk_watch;
 pub mod file_limit;
 pub mod fill;
 pub mod follow;
@@ -48,7 +51,8 @@ use std::thread;
 use crate::cancel::CancelLevel;
 use crate::context::SessionContext;
 use crate::lifecycle::background::Background;
-use crate::lifecycle::follow::{Ended, UserSide};
+use crate::lifecycle::command_io::UserSide;
+use crate::lifecycle::follow::Ended;
 use crate::lifecycle::latch::{CommandEnded, Latch};
 use crate::lifecycle::merge_base::BaseTexts;
 use crate::lifecycle::open::Opened;
@@ -81,7 +85,7 @@ pub fn run(
         // However the command ends, what is done beside it stops waiting for that.
         let _lost = command.set_on_drop(CommandEnded::Lost);
         let services = running.supervise_services(beside, cx, &tell);
-        let background = Background::start(beside, cx, store, spec, &mut running, &command);
+        let background = Background::start(beside, cx, store, spec, &mut running, io, &command);
         let Ended {
             session,
             update,

@@ -4,11 +4,12 @@ use std::thread;
 use std::time::Instant;
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, EngineError, Process, Unenforceable};
+use lazaret_runtime::{ContainerLease, EngineError, Process, Spawner, Unenforceable};
 
 use crate::context::SessionContext;
 use crate::event::Event;
-use crate::lifecycle::latch::{BACKGROUND_DELAY, CommandEnded, Latch};
+use crate::lifecycle::disk_watch::DiskWatch;
+use crate::lifecycle::latch::{BACKGROUND_DELAY, CommandEnded};
 use crate::porter::export::export_verb;
 use crate::store::SessionDir;
 use crate::store::record::Record;
@@ -39,14 +40,15 @@ pub struct StandbyExporter {
 impl StandbyExporter {
     /// Makes the container while the command runs, and its process once that is over.
     /// `None` where the command was lost, or anything went wrong: then the collection
-    /// begins with a container of its own.
-    pub fn beside(
-        cx: &SessionContext<'_>,
-        dir: &SessionDir,
-        record: &Record,
-        image: &Pinned,
-        over: &Latch<CommandEnded>,
-    ) -> Option<Self> {
+    /// begins with a container of its own. Meanwhile the container counts what the volume holds.
+    pub(super) fn beside(watch: DiskWatch<'_>, image: &Pinned) -> Option<Self> {
+        let DiskWatch {
+            cx,
+            dir,
+            record,
+            over,
+            ..
+        } = watch;
         // There a volume can be in one machine at a time.
         if !cx.info.capabilities.shares_volumes {
             return None;
@@ -55,10 +57,11 @@ impl StandbyExporter {
             return None;
         }
         let made = start(cx, record, image).and_then(|lease| {
-            if over.wait() == CommandEnded::Lost {
+            let spawner = cx.spawner(&record.exporter());
+            if watch.until_ended(&spawner) == CommandEnded::Lost {
                 return Ok(None);
             }
-            Self::listen(cx, dir, record, lease).map(Some)
+            Self::listen(cx, dir, &spawner, lease).map(Some)
         });
         made.unwrap_or_else(|error| {
             cx.events.event(Event::NoExporterYet(&error));
@@ -78,20 +81,21 @@ impl StandbyExporter {
     ) -> Result<Self, ExporterError> {
         // An earlier try may have left one behind.
         cx.engine.remove_container(&record.exporter())?;
-        Self::listen(cx, dir, record, start(cx, record, image)?)
+        let lease = start(cx, record, image)?;
+        Self::listen(cx, dir, &cx.spawner(&record.exporter()), lease)
     }
 
     /// Starts the porter, and reads what is known meanwhile.
     fn listen(
         cx: &SessionContext<'_>,
         dir: &SessionDir,
-        record: &Record,
+        spawner: &Spawner,
         lease: ContainerLease,
     ) -> Result<Self, ExporterError> {
         let (known, porter) = thread::scope(|scope| {
             // What is wrong with it shows when it is needed.
             let known = scope.spawn(|| PrefetchedState::of(dir).ok());
-            let porter = cx.carry(&record.exporter(), export_verb());
+            let porter = cx.carry_by(spawner, export_verb());
             (known.join().ok().flatten(), porter)
         });
         Ok(Self {

@@ -5,6 +5,9 @@
 //! session's launcher checks for one all the time and resumes the command. The next process that
 //! takes the lock does so too. If the engine has no freezer, the porter stops the processes from
 //! inside. It continues them by itself if the heartbeat stops.
+//!
+//! A command whose session is full stays paused by its own launcher, which has another marker,
+//! `held`: who looks meanwhile leaves the pause as it is (CON-28).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,10 +59,12 @@ pub struct PreparedPause<'a> {
     engine: &'a dyn Engine,
     agent: ContainerName,
     mark: PathBuf,
+    /// Of a command that is held already.
+    held: PathBuf,
     freezer: Option<SignalFreezer>,
 }
 
-/// A paused command. Dropping it resumes the command.
+/// A paused command. Dropping it resumes the command, unless it was held before.
 #[derive(Debug)]
 #[must_use = "the command is paused until this is ended"]
 pub struct PausedCommand<'a> {
@@ -68,13 +73,17 @@ pub struct PausedCommand<'a> {
     mark: PathBuf,
     freezer: Option<SignalFreezer>,
     since: Instant,
-    is_over: Over,
+    stage: Stage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Over {
-    Yes,
-    No,
+enum Stage {
+    /// Paused by this process.
+    Ours,
+    /// Paused by the launcher of its session.
+    Held,
+    /// Resumed.
+    Over,
 }
 
 impl<'a> PreparedPause<'a> {
@@ -87,6 +96,27 @@ impl<'a> PreparedPause<'a> {
         dir: &SessionDir,
         record: &Record,
     ) -> Result<Self, PauseError> {
+        Self::marked(cx, record, mark(dir), held(dir))
+    }
+
+    /// Makes a pause ready that lasts until the session has room again.
+    ///
+    /// # Errors
+    /// The engine's, or that it knows no way.
+    pub(crate) fn to_hold(
+        cx: &'a SessionContext<'_>,
+        dir: &SessionDir,
+        record: &Record,
+    ) -> Result<Self, PauseError> {
+        Self::marked(cx, record, held(dir), held(dir))
+    }
+
+    fn marked(
+        cx: &'a SessionContext<'_>,
+        record: &Record,
+        mark: PathBuf,
+        held: PathBuf,
+    ) -> Result<Self, PauseError> {
         let (engine, agent) = (&*cx.engine, record.agent());
         let freezer = match cx.info.capabilities.pausing {
             Pausing::Freezer => None,
@@ -96,7 +126,8 @@ impl<'a> PreparedPause<'a> {
         Ok(Self {
             engine,
             agent,
-            mark: mark(dir),
+            mark,
+            held,
             freezer,
         })
     }
@@ -106,22 +137,28 @@ impl<'a> PreparedPause<'a> {
     /// # Errors
     /// The engine's, or the disk's.
     pub fn begin(self, _turn: &PauseLock) -> Result<Option<PausedCommand<'a>>, PauseError> {
+        let is_held = self.held.exists();
         let state = self.engine.container(&self.agent)?;
         match state.map(|container| container.state) {
+            Some(ContainerState::Running | ContainerState::Paused) if is_held => {}
             Some(ContainerState::Running) => {}
             // The last holder of the lock was killed during its pause.
             Some(ContainerState::Paused) => self.engine.unpause_container(&self.agent)?,
             _ => return Ok(None),
         }
-        fs::write(&self.mark, b"").at(&self.mark)?;
         let mut paused = PausedCommand {
             engine: self.engine,
             agent: self.agent,
             mark: self.mark,
             freezer: None,
             since: Instant::now(),
-            is_over: Over::No,
+            stage: Stage::Held,
         };
+        if is_held {
+            return Ok(Some(paused));
+        }
+        fs::write(&paused.mark, b"").at(&paused.mark)?;
+        paused.stage = Stage::Ours;
         match self.freezer {
             Some(mut freezer) => {
                 let begun = freezer.begin();
@@ -161,6 +198,9 @@ impl PausedCommand<'_> {
     /// # Errors
     /// If it was not paused all the time, or the engine fails. It goes on in any case.
     pub fn end(mut self) -> Result<Duration, PauseError> {
+        if self.stage == Stage::Held {
+            return Ok(self.since.elapsed());
+        }
         let released = match self.freezer.take() {
             Some(freezer) => {
                 let ended = freezer.end();
@@ -170,7 +210,7 @@ impl PausedCommand<'_> {
         };
         let took = self.since.elapsed();
         if released.is_ok() {
-            self.is_over = Over::Yes;
+            self.stage = Stage::Over;
             remove_file(&self.mark)?;
         }
         released.map(|()| took)
@@ -179,7 +219,7 @@ impl PausedCommand<'_> {
 
 impl Drop for PausedCommand<'_> {
     fn drop(&mut self) {
-        if self.is_over == Over::Yes {
+        if self.stage != Stage::Ours {
             return;
         }
         match self.freezer.take() {
@@ -314,4 +354,17 @@ pub fn is_up(engine: &dyn Engine, container: &ContainerName) -> Result<bool, Eng
 
 fn mark(dir: &SessionDir) -> PathBuf {
     dir.file("paused")
+}
+
+/// Forgets that an earlier command was held, whose launcher was killed.
+///
+/// # Errors
+/// The disk's.
+pub(crate) fn forget_hold(dir: &SessionDir) -> Result<(), PathError> {
+    remove_file(&held(dir))
+}
+
+/// The marker of a command that is held: its launcher waits for room.
+fn held(dir: &SessionDir) -> PathBuf {
+    dir.file("held")
 }

@@ -6,6 +6,7 @@ pub mod credentials;
 pub mod export;
 pub mod freeze;
 pub mod ready;
+pub(crate) mod usage;
 
 use lazaret_protocol::Verb;
 use lazaret_runtime::{ExecSpec, Stdin};

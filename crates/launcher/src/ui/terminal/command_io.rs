@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::sanitize::TextSanitizer;
 use crate::ui::{Output, Ui};
-use lazaret_session::lifecycle::follow::CommandIo;
+use lazaret_session::lifecycle::command_io::CommandIo;
 use lazaret_session::output::screen::ScreenSanitizer;
 
 /// Whether what is written ends on a terminal.

@@ -39,7 +39,7 @@ use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::engine::inventory::Inventory;
 use lazaret_session::lifecycle;
 use lazaret_session::lifecycle::collect::Collected;
-use lazaret_session::lifecycle::follow::UserSide;
+use lazaret_session::lifecycle::command_io::UserSide;
 use lazaret_session::lifecycle::open::Opened;
 use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::recover::{RecoverOutcome, resume};

@@ -1,9 +1,11 @@
 //! Who may come, and how often the command is asked to end.
 
+use lazaret_protocol::usage::Amount;
 use lazaret_protocol::verb::CommandStdin;
 
 use super::*;
 use crate::cancel::CancelLevel;
+use crate::porter::usage::Counted;
 
 fn hub(dir: &std::path::Path) -> (Hub, Cancel) {
     of(dir, CommandStdin::Empty)
@@ -21,6 +23,10 @@ fn of(dir: &std::path::Path, stdin: CommandStdin) -> (Hub, Cancel) {
         typed: mpsc::sync_channel(1).0,
         journal: Journal::open(&crate::store::SessionDir::at(dir)),
         limits: Limits {
+            disk: DiskLimits {
+                bytes: 1000,
+                inodes: 100,
+            },
             idle: None,
             life: None,
         },
@@ -113,4 +119,36 @@ fn what_is_typed_at_the_end_does_not_cost_the_last_words() {
         }
         assert_eq!(kinds.last_chunk(), Some(&[Kind::Report, Kind::Exit]));
     });
+}
+
+#[test]
+fn con_28_a_full_session_runs_nothing_more_until_there_is_room() {
+    let temp = tempfile::tempdir().unwrap();
+    let (hub, cancel) = hub(temp.path());
+    let used = Amount {
+        bytes: 1001,
+        inodes: 1,
+    };
+    let excess = (hub.disk_limits()).exceeded(Counted::All(used)).unwrap();
+    hub.disk(DiskState::Counted(used));
+    hub.disk(DiskState::Full(excess));
+    let status = hub.status();
+    assert_eq!(status.state, KeeperState::Paused);
+    assert_eq!(
+        status.disk,
+        Stored {
+            used: Some(1001),
+            limit: 1000
+        }
+    );
+    assert_eq!(hub.exec_begins().unwrap_err().code, RefusalCode::Paused);
+
+    hub.disk(DiskState::Released);
+    assert_eq!(hub.status().state, KeeperState::Running);
+    hub.exec_begins().unwrap();
+
+    hub.disk(DiskState::Full(excess));
+    hub.disk(DiskState::StaysFull);
+    assert_eq!(hub.status().state, KeeperState::Ending);
+    assert_eq!(cancel.level(), Some(CancelLevel::Asked));
 }
