@@ -7,6 +7,7 @@
 //! | value | what it is |
 //! |---|---|
 //! | [`RelPath`], [`RelPathBuf`] | a path below a workspace |
+//! | [`PathPattern`] | which paths a row of a table is about |
 //! | [`Digest`] | BLAKE3 of contents |
 //! | [`Tree`], [`Entry`] | the manifest of a directory |
 //! | [`ChangeSet`], [`Renames`] | the difference of two trees |
@@ -25,6 +26,7 @@ mod escape;
 pub mod finding_code;
 mod hex;
 mod path_error;
+mod path_pattern;
 mod rejected;
 mod rel_path;
 mod renames;
@@ -44,6 +46,7 @@ pub use escape::{escape, is_invisible, unescape};
 pub use finding_code::{FindingCode, Severity};
 pub use hex::{from_hex, to_hex};
 pub use path_error::{AtPath, PathError};
+pub use path_pattern::{PathPattern, Reach, is_like};
 pub use rejected::{Adjustment, RejectedEntry};
 pub use rel_path::{
     MAX_COMPONENT_BYTES, MAX_DEPTH, MAX_PATH_BYTES, PathSpan, Paths, RelPath, RelPathBuf,
