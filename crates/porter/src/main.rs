@@ -10,6 +10,7 @@ mod compressed;
 mod credentials;
 mod files;
 mod freeze;
+mod home;
 mod layer;
 mod network;
 mod pid1;
@@ -47,6 +48,7 @@ fn act(verb: Verb) -> ExitCode {
         Verb::Export { root } => export::run(&root),
         Verb::Gateway { directory } => network::gateway(&directory),
         Verb::Freeze => freeze::freeze(),
+        Verb::Home { home } => home::run(&home),
         Verb::Init => init::run(),
         Verb::Layer { root, only, argv } => layer::run(&root, &only, &argv),
         Verb::Credentials { home } => credentials::run(&home),

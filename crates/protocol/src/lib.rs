@@ -94,10 +94,12 @@ pub use file_time::FileTime;
 pub use line::read_line;
 pub use messages::{
     ArrivedCredential, CredentialEvent, CredentialMode, ExpectedEntry, FoundEntry, FoundKind,
-    HashPolicy, MAX_CREDENTIAL_BYTES, MAX_CREDENTIALS, Manifest, ManifestWriter,
+    HashPolicy, HomeEntries, HomeEntry, HomeOrder, HomeOrders, HomeRequest, MAX_CREDENTIAL_BYTES,
+    MAX_CREDENTIALS, MAX_HOME_BYTES, MAX_HOME_ENTRIES, MAX_HOME_FILE, Manifest, ManifestWriter,
     PartialSurveyRequest, PreconditionResult, Preconditions, ProtectedKind, Protection, Receipt,
-    SentCredential, SpecialType, Survey, SurveyError, SurveyRequest, UpdateReceipt, UpdateRequest,
-    Wanted, Writers, read_credentials, read_tree, read_wanted, write_tree, write_wanted,
+    SET_ASIDE, SentCredential, SpecialType, Survey, SurveyError, SurveyRequest, UpdateReceipt,
+    UpdateRequest, Wanted, Writers, read_credentials, read_tree, read_wanted, write_tree,
+    write_wanted,
 };
 pub use probe::{
     ForeignNamespace, IdMapping, PLACEMENT_KEYS, Placement, ProbeReport, ProbeRequest,

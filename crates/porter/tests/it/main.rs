@@ -7,6 +7,7 @@ mod credentials;
 mod deadline;
 mod emptying;
 mod exporting;
+mod home;
 mod layer;
 mod lifeline;
 mod network;

@@ -5,6 +5,7 @@
 //! agent chose.
 
 mod credentials;
+mod home;
 mod manifest;
 mod preconditions;
 mod protection;
@@ -17,6 +18,10 @@ mod wanted;
 pub use credentials::{
     ArrivedCredential, CredentialEvent, CredentialMode, MAX_CREDENTIAL_BYTES, MAX_CREDENTIALS,
     SentCredential, read_credentials,
+};
+pub use home::{
+    HomeEntries, HomeEntry, HomeOrder, HomeOrders, HomeRequest, MAX_HOME_BYTES, MAX_HOME_ENTRIES,
+    MAX_HOME_FILE, SET_ASIDE,
 };
 pub use manifest::{Manifest, ManifestWriter, read_tree, write_tree};
 pub use preconditions::{ExpectedEntry, PreconditionResult, Preconditions};

@@ -36,6 +36,11 @@ pub enum Verb {
     },
     /// Keeps every other process still.
     Freeze,
+    /// Tells what settings and programs a home holds, and puts others in their place.
+    Home {
+        /// The home.
+        home: String,
+    },
     /// Is PID 1.
     Init,
     /// Runs an install step of an image, and sends what it changed.
@@ -201,6 +206,7 @@ impl Verb {
             Self::Export { .. } => "export",
             Self::Gateway { .. } => "gateway",
             Self::Freeze => "hold",
+            Self::Home { .. } => "home",
             Self::Init => "init",
             Self::Layer { .. } => "layer",
             Self::Credentials { .. } => "lend",
@@ -228,6 +234,7 @@ impl Verb {
             Self::Empty { root: path }
             | Self::Export { root: path }
             | Self::Gateway { directory: path }
+            | Self::Home { home: path }
             | Self::Credentials { home: path }
             | Self::Protect { root: path }
             | Self::Receive { root: path }

@@ -55,6 +55,9 @@ impl Verb {
                 directory: arguments.text("directory")?,
             },
             "hold" => Self::Freeze,
+            "home" => Self::Home {
+                home: arguments.text("home")?,
+            },
             "init" => Self::Init,
             "layer" => Self::read_layer(arguments)?,
             "lend" => Self::Credentials {
@@ -260,13 +263,14 @@ impl Arguments {
 }
 
 /// Every verb, with how it is called.
-const USAGES: [(&str, &str); 20] = [
+const USAGES: [(&str, &str); 21] = [
     ("deflated", "deflated VERB…"),
     ("dial", "dial PORT"),
     ("empty", "empty ROOT"),
     ("export", "export ROOT"),
     ("gateway", "gateway DIRECTORY"),
     ("hold", "hold"),
+    ("home", "home HOME"),
     ("init", "init"),
     ("layer", "layer ROOT [--only PATH]… -- COMMAND…"),
     ("lend", "lend HOME"),
@@ -288,8 +292,8 @@ const USAGES: [(&str, &str); 20] = [
 ];
 
 /// How the porter is called if no verb is named.
-const VERBS: &str = "deflated|dial|empty|export|gateway|hold|init|layer|lend|probe|protect|receive|\
-                     relay|release|run|sealed|seat|thaw|update|usage";
+const VERBS: &str = "deflated|dial|empty|export|gateway|hold|home|init|layer|lend|probe|protect|\
+                     receive|relay|release|run|sealed|seat|thaw|update|usage";
 
 /// Returns how a verb is called.
 fn usage(name: &str) -> &'static str {

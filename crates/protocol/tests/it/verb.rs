@@ -73,6 +73,7 @@ fn verbs() -> Vec<Verb> {
             }],
         },
         Verb::Release { root: root() },
+        Verb::Home { home: root() },
         run(None, None),
         run(bootstrap(None), Some(Duration::from_millis(60_000))),
         run(
@@ -93,7 +94,7 @@ fn verbs() -> Vec<Verb> {
 #[test]
 fn every_verb_is_read_as_it_was_written() {
     let names: BTreeSet<&str> = verbs().iter().map(Verb::name).collect();
-    assert_eq!(names.len(), 20);
+    assert_eq!(names.len(), 21);
     for verb in verbs() {
         let argv = verb.to_argv().into_iter().map(OsString::from);
         assert_eq!(Verb::parse(argv), Ok(verb));
