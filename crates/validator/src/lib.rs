@@ -21,6 +21,7 @@ mod git_config;
 mod git_index;
 mod guard;
 mod handed;
+pub mod home;
 mod judge;
 mod policy;
 mod rules;
