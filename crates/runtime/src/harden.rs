@@ -419,7 +419,9 @@ fn tmpfs(spec: &ContainerSpec) -> Vec<Tmpfs> {
         mount("/tmp", spec.limits.tmp),
         mount("/var/tmp", spec.limits.tmp),
     ];
-    if spec.privilege == Privilege::Agent {
+    // A home that is kept is a volume, like the workspace.
+    let is_kept = (spec.volumes.iter()).any(|volume| volume.target == AGENT_HOME);
+    if spec.privilege == Privilege::Agent && !is_kept {
         mounts.push(mount(AGENT_HOME, spec.limits.home));
     }
     mounts

@@ -45,6 +45,10 @@ pub enum Event<'a> {
     Protected { entries: usize },
     /// What the volume holds is not known.
     DiskNotWatched(&'a dyn Error),
+    /// Settings or programs in the home were not the user's, and were put back.
+    HomePutBack { id: &'a SessionId, count: usize },
+    /// A lent file may still be in a kept home; the next start removes it.
+    LentFileStays(&'a dyn Error),
     /// The command is about to start.
     CommandStarts { argv: &'a [String] },
     /// A service takes requests.

@@ -12,6 +12,7 @@
 //! | [`engine`] | names, containers and volumes in an engine, and how they go again |
 //! | [`porter`] | exchanges with `porter VERB` inside |
 //! | [`commits`] | commits that were made inside, on their way out |
+//! | [`home`] | a home that is kept: its volume, and what of it is put back |
 //! | [`captures`] | what waited in a session that was discarded or removed |
 //! | [`keeper`] | a live session as a process of its own, and its clients |
 //! | [`network`] | the gateway beside the command, and the ports that lead inside |
@@ -24,6 +25,7 @@ pub mod context;
 pub mod credentials;
 pub mod engine;
 pub mod event;
+pub mod home;
 pub mod keeper;
 pub mod lifecycle;
 pub mod live;

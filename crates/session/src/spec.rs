@@ -13,7 +13,8 @@ use lazaret_tree::RelPathBuf;
 use crate::commits::history_source::HistorySource;
 use crate::context::SessionContext;
 use crate::credentials::file::CredentialFile;
-use crate::engine::containers::ContainerPlan;
+use crate::engine::containers::{ContainerPlan, HomeStorage};
+use crate::home::HomeSpec;
 use crate::network::Plan;
 use crate::services::Service;
 use crate::store::record::{
@@ -49,6 +50,8 @@ pub struct RunSpec<'a> {
     pub network: Option<Plan>,
     /// Servers beside the command.
     pub services: Vec<Service>,
+    /// The home that is kept; `None` if it is in memory, and goes with the container.
+    pub home: Option<HomeSpec>,
     /// Logins for the home of the command's container.
     pub credentials: Arc<[CredentialFile]>,
     /// What the gate holds the collection to.
@@ -113,6 +116,10 @@ impl RunSpec<'_> {
             limits: self.limits.clone(),
             policy: (self.network.as_ref()).map(|plan| plan.order.policy.clone()),
             services: self.service_names(),
+            home: match self.home {
+                Some(_) => HomeStorage::Volume,
+                None => HomeStorage::Memory,
+            },
         }
     }
 

@@ -8,7 +8,10 @@ use crate::ui::{bytes, count};
 use lazaret_session::cancel::Interrupted;
 use lazaret_session::commits::packer::PackError;
 use lazaret_session::engine::inventory::SweepError;
+use lazaret_session::engine::lasting_volume::LastingVolumeError;
 use lazaret_session::engine::resources::ResourceError;
+use lazaret_session::home::HomeError;
+use lazaret_session::home::reset::ResetError;
 use lazaret_session::lifecycle::collect::CollectError;
 use lazaret_session::lifecycle::create::CreateError;
 use lazaret_session::lifecycle::file_limit::{SizeError, TooLarge};
@@ -57,7 +60,7 @@ words!(SweepError: Engine | Store | Io);
 words!(VerifyError: Engine | Porter | Probe);
 words!(HistoryError: Io | DecisionLog | Changes | Store);
 words!(ExporterError: Engine | Unenforceable);
-words!(CreateError: Pool | Size | Resources | Unenforceable | Engine | Store | Sweep);
+words!(CreateError: Pool | Size | Resources | Home | Unenforceable | Engine | Store | Sweep);
 words!(CollectError: Exporter | Export | Store);
 words!(StopError: Engine | PauseLock | Sweep | Store);
 words!(PoolError: Interrupted | Resources | Unenforceable | Store | Io | Engine | Sweep);
@@ -158,7 +161,17 @@ words!(UpdateError: Engine | Interrupted | Porter | State | Io | Walk | Pack | W
     error @ UpdateError::Panicked => Self::new(FailureKind::Internal, error),
 );
 
-words!(GuardError: Protect | Lend | Io);
+words!(GuardError: Protect | Home | Lend | Io);
+
+words!(HomeError: Interrupted | Engine | Unenforceable | Io;
+    HomeError::Porter(error @ PorterError::Failed { .. }) => Self::from(error).hinted(
+        "`lazaret home reset NAME` makes a fresh home; history in it is lost.",
+    ),
+    HomeError::Porter(error) => error.into(),
+    error @ HomeError::Entries(_) => Self::new(FailureKind::Transfer, error),
+);
+
+words!(ResetError: NextContainer | Engine | Sweep | Io);
 
 words!(FillError: Verify | Gateway | Porter | Update | Pack | Volume | Protect | State | Io
     | Interrupted;
@@ -169,11 +182,14 @@ words!(FillError: Verify | Gateway | Porter | Update | Pack | Volume | Protect |
     error @ FillError::Panicked => Self::new(FailureKind::Internal, error),
 );
 
-words!(ServiceError: Interrupted | Engine | Unenforceable | Verify | Porter | Io;
+words!(LastingVolumeError: Engine | Unenforceable | Porter | Io;
+    error @ LastingVolumeError::Foreign { .. } => Self::new(FailureKind::Engine, error)
+        .hinted("Take another name for the session."),
+);
+
+words!(ServiceError: Interrupted | Engine | Unenforceable | Volume | Verify | Porter | Io;
     error @ ServiceError::Panicked => Self::new(FailureKind::Internal, error),
     error @ ServiceError::OtherNetwork { .. } => Self::new(FailureKind::Engine, error),
-    error @ ServiceError::ForeignVolume { .. } => Self::new(FailureKind::Engine, error)
-        .hinted("Take another name for the session or the service."),
     error @ (ServiceError::Ended { .. } | ServiceError::NotReady { .. }) => {
         let text = match error.log() {
             [] => format!("{error}; its log is empty"),

@@ -4,6 +4,7 @@
 //! (what it means). Every error names file, line and column.
 
 mod files;
+mod home;
 mod lookup;
 mod network;
 mod notify;
@@ -30,6 +31,7 @@ use lazaret_runtime::EnvName;
 use lazaret_tree::RelPathBuf;
 
 pub use files::FileRule;
+pub use home::{HomeKeep, HomeRules};
 pub use lookup::{Listed, list, load};
 pub use network::{NetworkMode, NetworkRules, Publish};
 pub use notify::{NoticeKind, NotifyRules};
@@ -78,6 +80,8 @@ pub struct Profile {
     pub secrets: Vec<SecretRule>,
     /// Logins that the session is lent.
     pub files: Vec<FileRule>,
+    /// The home of the command.
+    pub home: HomeRules,
     /// Servers beside the command, by name.
     pub services: Vec<ServiceRule>,
     /// What may come back.

@@ -42,6 +42,8 @@ pub(super) struct RawProfile {
     #[serde(default)]
     pub(super) volumes: Vec<Spanned<RawVolume>>,
     #[serde(default)]
+    pub(super) home: RawHome,
+    #[serde(default)]
     pub(super) services: BTreeMap<Spanned<String>, RawService>,
     #[serde(default)]
     pub(super) gate: RawGate,
@@ -219,6 +221,34 @@ enum RawScope {
     Session,
     Group,
     Shared,
+}
+
+/// `[home]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawHome {
+    pub(super) keep: Option<Spanned<RawHomeKeep>>,
+    pub(super) size: Option<Spanned<ByteSize>>,
+    pub(super) seed: Option<Spanned<Vec<String>>>,
+    pub(super) memory: Option<Spanned<Vec<String>>>,
+}
+
+/// `home.keep`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawHomeKeep {
+    None,
+    Session,
+}
+
+impl RawHome {
+    /// Returns where its first key is.
+    pub(super) fn span(&self) -> Option<std::ops::Range<usize>> {
+        let lists = [&self.seed, &self.memory].map(|list| list.as_ref().map(Spanned::span));
+        let keep = self.keep.as_ref().map(Spanned::span);
+        let size = self.size.as_ref().map(Spanned::span);
+        lists.into_iter().chain([keep, size]).flatten().next()
+    }
 }
 
 /// `[services.NAME]`.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use lazaret_tree::{RelPath, RelPathBuf, is_git_name};
 
 use super::files::files;
+use super::home::home;
 use super::network::{HasRoutes, network};
 use super::notify::notify;
 use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawProfile};
@@ -145,6 +146,7 @@ pub(super) fn profile(
         notify: notify(source, raw.notify.as_ref())?,
         network,
         secrets,
+        home: home(source, &raw.home, &files)?,
         files,
         services: services(source, &raw.services)?,
         gate: gate(source, &raw.gate, &GateRules::DEFAULT)?,

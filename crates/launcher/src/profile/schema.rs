@@ -151,6 +151,16 @@ pub fn schema() -> Value {
                 })),
                 &["from", "to"])),
             "volumes": { "type": "array", "items": volume },
+            "home": table(json!({
+                "keep": { "enum": ["none", "session"], "default": "none",
+                    "description": "How long the command's home is kept: not at all, or as long \
+                        as its session." },
+                "size": described(&size, "Size of a home that is not kept; default: that of /tmp."),
+                "seed": described(&strings, "Files in your home that are copied into a kept one: \
+                    \"~/.claude/settings.json\"."),
+                "memory": described(&strings, "Files in a kept home that the command may change \
+                    for good: \"~/.claude/CLAUDE.md\".")
+            })),
             "services": map(service),
             "gate": table(json!({
                 "apply": { "enum": ["ask", "auto", "never"], "default": "ask",

@@ -6,11 +6,13 @@ use lazaret_egress::Scheme;
 use lazaret_image_builder::{DataPath, Readiness, StopSignal};
 use lazaret_protocol::CredentialMode;
 use lazaret_runtime::EnvName;
+use lazaret_tree::RelPathBuf;
 use serde::Serialize;
 
 use super::units::{ByteSize, Span};
 use super::{
-    ApplyMode, FileRule, GitChoice, Isolation, Profile, SecretRule, SecretSource, ServiceRule,
+    ApplyMode, FileRule, GitChoice, HomeRules, Isolation, Profile, SecretRule, SecretSource,
+    ServiceRule,
 };
 use crate::ui::sanitize;
 
@@ -39,6 +41,8 @@ struct Shown<'a> {
     secrets: BTreeMap<&'a str, ShownSecret<'a>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     files: BTreeMap<&'a str, ShownFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    home: Option<ShownHome>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     services: BTreeMap<&'a str, ShownService<'a>>,
     gate: ShownGate,
@@ -128,6 +132,17 @@ struct ShownFile {
 }
 
 #[derive(Serialize)]
+struct ShownHome {
+    keep: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    seed: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    memory: Vec<String>,
+}
+
+#[derive(Serialize)]
 struct ShownService<'a> {
     image: &'a str,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -157,6 +172,16 @@ struct ShownGate {
     max_entries: u32,
     max_bytes: String,
     max_file_bytes: String,
+}
+
+fn shown_home(home: &HomeRules) -> ShownHome {
+    let paths = |paths: &[RelPathBuf]| paths.iter().map(|path| format!("~/{path}")).collect();
+    ShownHome {
+        keep: home.keep.as_str(),
+        size: home.size.map(|size| ByteSize(size).to_string()),
+        seed: paths(&home.seed),
+        memory: paths(&home.memory),
+    }
 }
 
 fn shown_service(service: &ServiceRule) -> ShownService<'_> {
@@ -288,6 +313,7 @@ impl Profile {
             files: (self.files.iter())
                 .map(|file| (file.name.as_str(), shown_file(file)))
                 .collect(),
+            home: (self.home != HomeRules::default()).then(|| shown_home(&self.home)),
             services: (self.services.iter())
                 .map(|service| (service.name.as_str(), shown_service(service)))
                 .collect(),

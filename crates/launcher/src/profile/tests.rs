@@ -162,7 +162,7 @@ fn wrong_keys_and_types_are_refused_with_their_place() {
         "image = \"base\"\n[gate\napply = \"ask\"",
     ]), @r#"
     p.toml:1:1: the key `image` is missing, expected such as image = "base"
-    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `workspace`, `limits`, `session`, `attach`, `notify`, `network`, `secrets`, `files`, `volumes`, `services`, `gate`, `pr`
+    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `workspace`, `limits`, `session`, `attach`, `notify`, `network`, `secrets`, `files`, `volumes`, `home`, `services`, `gate`, `pr`
     p.toml:1:9: found integer `7`, expected a string
     p.toml:2:11: found string "make", expected an array
     p.toml:3:10: found integer `8`, expected a size such as "512m" or "8g" (units: k, m, g, t)
@@ -451,6 +451,7 @@ fn the_schema_has_the_keys_that_are_read() {
     assert_eq!(keys("/properties/notify"), fields::<raw::RawNotify>());
     assert_eq!(keys("/properties/attach"), fields::<raw::RawAttach>());
     assert_eq!(keys("/properties/network"), fields::<raw::RawNetwork>());
+    assert_eq!(keys("/properties/home"), fields::<raw::RawHome>());
     assert_eq!(keys("/properties/gate"), fields::<raw::RawGate>());
     assert_eq!(keys("/properties/pr"), fields::<raw::RawPr>());
     assert_eq!(
@@ -645,6 +646,7 @@ mod tightening {
             ("secrets", "[secrets.a]\nfrom = { env = \"HOME\" }"),
             ("files", "[files.a]\nfrom = \"~/.ssh/id\"\nto = \"~/a\""),
             ("volumes", "[[volumes]]\nname = \"a\"\ntarget = \"/a\""),
+            ("home", "[home]\nkeep = \"session\""),
             ("services", "[services.a]\nimage = \"b\""),
             ("pr", "[pr]\nfile = \"a\""),
             ("notify", "[notify]\ncommand = [\"a\"]"),

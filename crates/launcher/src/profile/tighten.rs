@@ -289,6 +289,7 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
             raw.secrets.keys().next().map(toml::Spanned::span),
         ),
         ("files", raw.files.keys().next().map(toml::Spanned::span)),
+        ("home", raw.home.span()),
         ("volumes", raw.volumes.first().map(toml::Spanned::span)),
         (
             "services",

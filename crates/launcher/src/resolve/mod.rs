@@ -4,6 +4,7 @@
 pub mod copy_source;
 pub mod credentials;
 pub mod git;
+pub mod home;
 pub mod network;
 pub mod run_spec;
 pub mod scope;

@@ -23,12 +23,14 @@ use crate::report::SyncReport;
 use crate::resolve::copy_source::{CopyRequest, CopySource};
 use crate::resolve::credentials;
 use crate::resolve::git::{self, History};
+use crate::resolve::home;
 use crate::resolve::network::{self, Network};
 use crate::resolve::services;
 use crate::session_access::{reopen, session_context};
 use crate::ui::terminal::{self, Destination, TerminalIo};
 use lazaret_session::context::SessionContext;
 use lazaret_session::engine::info_cache::{CacheHit, EngineInfoCache};
+use lazaret_session::home::HomeSpec;
 use lazaret_session::keeper::Keeper;
 use lazaret_session::lifecycle;
 use lazaret_session::lifecycle::command_io::{CommandIo, UserSide};
@@ -95,6 +97,8 @@ struct Project<'a> {
     /// What that is a clone of.
     from: Option<FromBranch>,
     lent: Arc<[CredentialFile]>,
+    /// The home, if it is kept.
+    home: Option<HomeSpec>,
     network: Option<Network>,
     ports: Vec<PortBinding>,
     connected: Connected<'a>,
@@ -136,6 +140,7 @@ impl RunRequest {
         // A mistake in it is said before anything is started.
         let allowlist = allowlist::load(&app.env)?;
         let lent = credentials::resolve(&self.profile.files, &app.env)?;
+        let home = home::resolve(&self.profile.home, &app.env)?;
         let network = network::prepare(&self.profile, &app.env, &app.cancel, &lent)?;
         let ports: Vec<PortSpec> = self.ports.iter().copied().map(PortSpec::from).collect();
         let ports = bind(&ports)?;
@@ -169,6 +174,7 @@ impl RunRequest {
             source,
             from: copy.from_branch().cloned(),
             lent: lent.into(),
+            home,
             network,
             ports,
             connected,
@@ -204,6 +210,7 @@ impl RunRequest {
             source,
             from,
             lent,
+            home,
             network,
             ports,
             connected,
@@ -288,6 +295,7 @@ impl RunRequest {
             limits: limits(&self.profile),
             network: plan,
             services,
+            home,
             credentials: lent,
             gate: gate_limits(&self.profile),
             keep: self.volume,
@@ -358,7 +366,7 @@ pub fn limits(profile: &Profile) -> Limits {
         pids: rules.pids,
         tmp: rules.tmp,
         shm: 64 << 20,
-        home: rules.tmp,
+        home: profile.home.size.unwrap_or(rules.tmp),
         nofile: 65_536,
         fsize: FileLimit::of(gate_limits(profile)).bytes(),
     }

@@ -71,6 +71,20 @@ impl EventSink for SessionEvents {
                 escape(path.as_str().as_bytes())
             )),
             Event::Protected { entries } => ui.detail(&format!("protected: {entries} entries")),
+            Event::HomePutBack { id, count: entries } => {
+                let what = match entries {
+                    1 => "1 setting or program".to_owned(),
+                    entries => format!("{} settings and programs", count(entries as u64)),
+                };
+                ui.warn(&format!(
+                    "put back in the home: {what} that earlier commands changed"
+                ));
+                ui.hint(&format!("`lazaret home review {id}` shows them."));
+            }
+            Event::LentFileStays(error) => ui.warn(&format!(
+                "a lent login may still be in the kept home, the next start removes it: {}",
+                cause(error)
+            )),
             Event::CommandStarts { argv } => {
                 let shown = elide(&show_command(argv), ui.width().saturating_sub(10));
                 ui.status(&format!("running {shown}"));

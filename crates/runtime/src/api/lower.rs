@@ -15,7 +15,7 @@ use bollard::models::{
 };
 use bollard::query_parameters::CreateContainerOptions;
 
-use crate::{Access, Controls, EngineKind, HardenedSpec, Label, Namespace, Tmpfs};
+use crate::{AGENT_HOME, Access, Controls, EngineKind, HardenedSpec, Label, Namespace, Tmpfs};
 
 /// What Podman masks or makes read-only on its own, as far as our lists have it too.
 const PODMAN_PATHS: [&str; 6] = [
@@ -198,6 +198,8 @@ fn mounts(spec: &HardenedSpec) -> Vec<Mount> {
             read_only: Some(mount.access == Access::ReadOnly),
             volume_options: Some(MountVolumeOptions {
                 labels: Some(volume_labels(spec)),
+                // Docker fills an empty volume with what the image has there.
+                no_copy: (mount.target == AGENT_HOME).then_some(true),
                 ..MountVolumeOptions::default()
             }),
             ..Mount::default()

@@ -9,6 +9,7 @@
 //! | importer | porter | read-write | agent | for one `sync` |
 //! | guard | porter | read-write | changes owners | to protect, give back or empty |
 //! | service | the profile's | its own, read-write; never the workspace | agent | beside the command, in the agent's network |
+//! | cleaner | porter | the home, read-write; never the workspace | agent | to remove lent files |
 //! | packer | base | read-only | agent | to pack commits after the command |
 
 use std::collections::BTreeMap;
@@ -17,8 +18,8 @@ use std::net::Ipv4Addr;
 use lazaret_egress::Policy;
 use lazaret_image_builder::Pinned;
 use lazaret_runtime::{
-    Access, ContainerName, ContainerSpec, EngineInfo, HardenedSpec, HostAlias, Limits, Network,
-    Privilege, Role, ServiceName, Unenforceable, VolumeMount, VolumeName,
+    AGENT_HOME, Access, ContainerName, ContainerSpec, EngineInfo, HardenedSpec, HostAlias, Limits,
+    Network, Privilege, Role, ServiceName, Unenforceable, VolumeMount, VolumeName,
 };
 
 use crate::context::{SessionContext, WORKSPACE};
@@ -44,6 +45,17 @@ pub struct ContainerPlan {
     pub policy: Option<Policy>,
     /// The services beside the command.
     pub services: Vec<ServiceName>,
+    /// Where the home of the command is.
+    pub home: HomeStorage,
+}
+
+/// Where the home of a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HomeStorage {
+    /// In memory: it goes with the container.
+    Memory,
+    /// In a volume of the session's.
+    Volume,
 }
 
 impl ContainerPlan {
@@ -125,6 +137,7 @@ impl SessionContext<'_> {
         let mut volumes = vec![workspace(owner.volume(), Access::ReadWrite)];
         // Connecting to a socket needs no right to write to its directory; replacing it would.
         volumes.extend(policy.map(|_| sockets(owner, Access::ReadOnly)));
+        volumes.extend((plan.home == HomeStorage::Volume).then(|| home(owner)));
         let spec = ContainerSpec {
             volumes,
             hosts: plan.hosts(),
@@ -219,6 +232,23 @@ pub(crate) fn guard_spec(
     HardenedSpec::new(spec, engine)
 }
 
+/// Hardens the container that removes lent files from a home, mounted at [`WORKSPACE`].
+///
+/// # Errors
+/// Names the control that the engine can't enforce.
+pub(crate) fn home_cleaner_spec(
+    owner: &ResourceOwner,
+    engine: &EngineInfo,
+    image: &Pinned,
+) -> Result<HardenedSpec, Unenforceable> {
+    let spec = ContainerSpec {
+        name: owner.home_cleaner(),
+        volumes: vec![workspace(owner.home_volume(), Access::ReadWrite)],
+        ..helper(owner, Role::Importer, image)
+    };
+    HardenedSpec::new(spec, engine)
+}
+
 /// A container of an image of ours that works on the volume of `owner`.
 fn helper(owner: &ResourceOwner, role: Role, image: &Pinned) -> ContainerSpec {
     let (privilege, access) = match role {
@@ -292,6 +322,14 @@ fn sockets(owner: &ResourceOwner, access: Access) -> VolumeMount {
         volume: owner.sockets(),
         target: SOCKETS.to_owned(),
         access,
+    }
+}
+
+fn home(owner: &ResourceOwner) -> VolumeMount {
+    VolumeMount {
+        volume: owner.home_volume(),
+        target: AGENT_HOME.to_owned(),
+        access: Access::ReadWrite,
     }
 }
 

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::engine::empty::empty;
-use crate::engine::owner::{ResourceOwner, is_service, is_service_volume};
+use crate::engine::owner::{ResourceOwner, is_home_volume, is_lasting_volume, is_service};
 use lazaret_tree::PathError;
 
 use crate::store::StoreError;
@@ -164,10 +164,19 @@ impl Inventory {
         self
     }
 
-    /// Keeps what is no volume of a service: those stay until their session is removed.
+    /// Keeps what is no volume of a service and no home: those stay until their session is removed.
     #[must_use]
-    pub fn except_service_volumes(mut self) -> Self {
-        self.volumes.retain(|(name, _)| !is_service_volume(name));
+    pub fn except_lasting_volumes(mut self) -> Self {
+        self.volumes.retain(|(name, _)| !is_lasting_volume(name));
+        self
+    }
+
+    /// Keeps the volume of the owner's home.
+    #[must_use]
+    pub(crate) fn home_of(mut self, owner: &ResourceOwner) -> Self {
+        let home = owner.home_volume();
+        self.containers.clear();
+        self.volumes.retain(|(name, _)| *name == home);
         self
     }
 
@@ -240,7 +249,12 @@ impl Inventory {
         tag: &str,
     ) -> Result<(), EngineError> {
         let owner = self.owner_of(volume, tag);
-        if let (Depth::Unknown, Some(owner)) = (self.depth, &owner) {
+        let depth = match is_home_volume(volume) {
+            // No survey tells how deep it is.
+            true => Depth::Unknown,
+            false => self.depth,
+        };
+        if let (Depth::Unknown, Some(owner)) = (depth, &owner) {
             // If it can't be emptied, the engine may still be able to remove it.
             drop(empty(engine, owner, volume));
         }
@@ -254,14 +268,14 @@ impl Inventory {
         }
     }
 
-    /// Returns whose workspace or service's data a volume holds; `None` if it holds something else.
+    /// Returns whose workspace, home or service's data a volume holds; `None` if it holds something else.
     fn owner_of(&self, volume: &VolumeName, tag: &str) -> Option<ResourceOwner> {
         let owner = ResourceOwner {
             tag: tag.parse().ok()?,
             store: self.store.clone(),
             workspace: None,
         };
-        (owner.volume() == *volume || is_service_volume(volume)).then_some(owner)
+        (owner.volume() == *volume || is_lasting_volume(volume)).then_some(owner)
     }
 
     /// Removes a volume. Where it is in use, a container that its owner had asked for has

@@ -5,6 +5,7 @@ pub mod containers;
 pub mod empty;
 pub mod info_cache;
 pub mod inventory;
+pub mod lasting_volume;
 pub mod owner;
 pub mod resources;
 pub mod signal;

@@ -10,6 +10,9 @@ use lazaret_tree::Digest;
 /// How the role of what is a service's begins; no other role has a `_`.
 const SERVICE: &str = "s_";
 
+/// The role of the volume that holds a home.
+const HOME: &str = "home";
+
 /// A session, or a place in the pool that a session may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceOwner {
@@ -74,6 +77,21 @@ impl ResourceOwner {
         self.name(&format!("g_{name}"))
     }
 
+    /// Names the volume that holds the home of the command, if that is kept.
+    pub fn home_volume(&self) -> VolumeName {
+        self.name(HOME)
+    }
+
+    /// Names the container that gives that volume to the agent's user.
+    pub fn home_guard(&self) -> ContainerName {
+        self.name("homeguard")
+    }
+
+    /// Names the container that removes lent files from a home.
+    pub fn home_cleaner(&self) -> ContainerName {
+        self.name("homeclean")
+    }
+
     /// Returns the labels of something that belongs to it.
     pub fn labels(&self, role: &str) -> BTreeMap<String, String> {
         let mut labels = vec![
@@ -93,9 +111,15 @@ impl ResourceOwner {
     }
 }
 
-/// Returns whether a volume of ours is a service's, by its name.
-pub fn is_service_volume(name: &VolumeName) -> bool {
-    is_of_service(name.as_str())
+/// Returns whether a volume of ours stays until its session is removed, by its name: a service's
+/// data, or a home.
+pub fn is_lasting_volume(name: &VolumeName) -> bool {
+    is_of_service(name.as_str()) || is_home_volume(name)
+}
+
+/// Returns whether a volume of ours is a home, by its name.
+pub fn is_home_volume(name: &VolumeName) -> bool {
+    name.as_str().rsplit('-').next() == Some(HOME)
 }
 
 /// Returns whether a container of ours is a service's, by its name.
@@ -113,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_a_services_is_known_by_its_name() {
+    fn what_outlives_the_gate_is_known_by_its_name() {
         let owner = ResourceOwner {
             tag: "a-session-with-the-longest-name-ever".parse().unwrap(),
             store: "0123456789abcdef".to_owned(),
@@ -123,8 +147,9 @@ mod tests {
         assert_eq!(owner.tag.as_str().len(), 36);
         assert_eq!(owner.service(&name).as_str().len(), 63);
         assert!(is_service(&owner.service(&name)));
-        assert!(is_service_volume(&owner.service_volume(&name)));
-        assert!(!is_service_volume(&owner.volume()));
+        assert!(is_lasting_volume(&owner.service_volume(&name)));
+        assert!(is_lasting_volume(&owner.home_volume()));
+        assert!(!is_lasting_volume(&owner.volume()));
         assert!(!is_service(&owner.service_guard(&name)));
     }
 }

@@ -7,6 +7,7 @@ use lazaret_runtime::{EngineError, HardenedSpec, Unenforceable};
 use crate::context::SessionContext;
 use crate::engine::containers::ContainerSpecs;
 use crate::engine::inventory::SweepError;
+use crate::engine::lasting_volume::LastingVolumeError;
 use crate::engine::resources::{ResourceError, VolumePresence};
 use crate::lifecycle::file_limit::{FileLimit, SizeError};
 use crate::lifecycle::open::{KeptSession, Opened};
@@ -30,6 +31,9 @@ pub enum CreateError {
     /// A volume or a container could not be made.
     #[error(transparent)]
     Resources(#[from] ResourceError),
+    /// The volume of the home could not be made.
+    #[error(transparent)]
+    Home(#[from] LastingVolumeError),
     /// The engine can't enforce a control.
     #[error(transparent)]
     Unenforceable(#[from] Unenforceable),
@@ -108,7 +112,10 @@ impl<'a> Created<'a> {
         let volume = VolumePresence::Missing;
         match is_warm {
             true => setup.adopt(cx, volume, &specs),
-            false => setup.make(cx, volume, &specs)?,
+            false => {
+                setup.provide_home(cx, &plan)?;
+                setup.make(cx, volume, &specs)?;
+            }
         }
         Ok(Self::with(setup, specs, Volume::Empty))
     }
@@ -167,7 +174,10 @@ impl<'a> Created<'a> {
                 // From here on it is a command's, and removed if that does not start.
                 NextContainer::forget(&setup.dir())?;
             }
-            false => setup.make(cx, volume, &specs)?,
+            false => {
+                setup.provide_home(cx, &plan)?;
+                setup.make(cx, volume, &specs)?;
+            }
         }
         Ok(Self::with(setup, specs, contents))
     }

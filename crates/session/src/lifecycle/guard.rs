@@ -3,6 +3,7 @@
 use lazaret_tree::PathError;
 
 use crate::context::SessionContext;
+use crate::home::{self, HomeError};
 use crate::lifecycle::fill::{Filled, FilledContainer};
 use crate::lifecycle::protect::verify_protection;
 use crate::lifecycle::protection_plan::ProtectError;
@@ -18,6 +19,9 @@ pub enum GuardError {
     /// Something is not protected.
     #[error(transparent)]
     Protect(#[from] ProtectError),
+    /// The home is not as it should be.
+    #[error(transparent)]
+    Home(#[from] HomeError),
     /// A file could not be lent.
     #[error(transparent)]
     Lend(#[from] LendError),
@@ -39,8 +43,8 @@ pub struct Guarded {
 }
 
 impl Filled<'_> {
-    /// Makes protected paths root's, has everything tried against that from inside, and puts
-    /// the credentials into the command's home.
+    /// Makes protected paths root's, has everything tried against that from inside, puts back
+    /// what is not the user's in a kept home, and puts the credentials into it.
     ///
     /// # Errors
     /// Names what was not refused, or what could not be tried (P12).
@@ -70,6 +74,9 @@ impl Filled<'_> {
             }
             (None, Some(protector)) => protector.end()?,
             (None, None) => {}
+        }
+        if let Some(home) = &spec.home {
+            home::prepare(cx, &container.agent, &setup.dir(), home, &spec.credentials)?;
         }
         // By what it is known again, before the command has it.
         let ledger = HandedOutFile::of(&setup.dir());

@@ -11,7 +11,7 @@ use lazaret_tree::AtPath as _;
 use crate::captures::{Capture, CaptureError};
 use crate::engine::inventory::{Inventory, SweepError};
 use crate::engine::owner::ResourceOwner;
-use crate::engine::owner::is_service_volume;
+use crate::engine::owner::is_lasting_volume;
 use crate::engine::tags::KnownPrefixes;
 use crate::live::views;
 use crate::pool::{NextContainer, sweep};
@@ -355,7 +355,7 @@ impl RemovableObjects {
                 || next_containers.containers.contains(found)
         });
         let is_kept = |(volume, tag): &(VolumeName, String)| {
-            is_service_volume(volume) && self.tags.knows(tag) && !self.expired.contains(tag)
+            is_lasting_volume(volume) && self.tags.knows(tag) && !self.expired.contains(tag)
         };
         all.volumes.retain(|found| {
             (is_removable(&found.1) && !is_kept(found)) || next_containers.volumes.contains(found)

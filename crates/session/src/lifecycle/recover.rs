@@ -231,7 +231,7 @@ fn recover_apply(session: &LockedSession) -> Result<Recovered, ResumeError> {
 fn remove_settled(cx: &SessionContext<'_>, session: &LockedSession) -> Result<(), ResumeError> {
     match session.record().keep {
         KeepVolume::UntilSettled => {
-            let all = inventory(cx, session)?.except_service_volumes();
+            let all = inventory(cx, session)?.except_lasting_volumes();
             let all = all.surveyed(session.record());
             all.remove(&*cx.engine)?;
         }

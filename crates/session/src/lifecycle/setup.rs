@@ -1,13 +1,15 @@
 //! `SetupGuard`: a session whose command has not started, and all that it has in its engine.
 
 use lazaret_image_builder::Pinned;
-use lazaret_runtime::{ContainerLease, EngineError};
+use lazaret_runtime::{ContainerLease, EngineError, VolumeLease};
 use lazaret_transfer::Tips;
 use lazaret_tree::PathError;
 
 use crate::context::SessionContext;
-use crate::engine::containers::ContainerSpecs;
+use crate::engine::containers::{ContainerPlan, ContainerSpecs, HomeStorage};
+use crate::engine::lasting_volume::LastingVolumeError;
 use crate::engine::resources::{ResourceError, Resources, VolumePresence};
+use crate::home;
 use crate::lifecycle::protect::ProtectionContainer;
 use crate::lifecycle::protection_plan::ProtectError;
 use crate::store::deferred_sync::DeferredSync;
@@ -21,6 +23,8 @@ use crate::store::{LockedSession, SessionDir, StoreError};
 #[must_use = "dropping it removes what was made"]
 pub(super) struct SetupGuard {
     resources: Option<Resources>,
+    /// The volume of the home, if it was made for this start.
+    home: Option<VolumeLease>,
     /// `None` once it was taken, by `launch` or `drop`.
     session: Option<LockedSession>,
     /// Where a session goes back to that was there before; `None` for a new one.
@@ -42,6 +46,7 @@ impl SetupGuard {
     pub(super) fn of_new(session: LockedSession) -> Self {
         Self {
             resources: None,
+            home: None,
             session: Some(session),
             resume_phase: None,
             deferred: DeferredSync::default(),
@@ -52,6 +57,7 @@ impl SetupGuard {
     pub(super) fn of_kept(session: LockedSession, phase: Phase, deferred: DeferredSync) -> Self {
         Self {
             resources: None,
+            home: None,
             session: Some(session),
             resume_phase: Some(phase),
             deferred,
@@ -84,6 +90,19 @@ impl SetupGuard {
     ) {
         let owner = self.record().owner();
         self.resources = Some(Resources::adopt(cx, owner, volume, specs));
+    }
+
+    /// Makes the volume of the home, if there is none.
+    pub(super) fn provide_home(
+        &mut self,
+        cx: &SessionContext<'_>,
+        plan: &ContainerPlan,
+    ) -> Result<(), LastingVolumeError> {
+        if plan.home == HomeStorage::Volume {
+            let (owner, dir) = (self.record().owner(), self.dir());
+            self.home = home::volume(&owner, &dir).provide(cx, &plan.porter)?;
+        }
+        Ok(())
     }
 
     /// Makes what is missing.
@@ -145,6 +164,9 @@ impl SetupGuard {
     /// the gateway, which goes with its launcher whatever happens.
     pub(super) fn launch(mut self) -> Launched {
         let gateway = self.resources.take().and_then(Resources::keep);
+        if let Some(home) = self.home.take() {
+            home.keep();
+        }
         let Some(session) = self.session.take() else {
             unreachable!("this and `drop` take it, and both end the guard");
         };
@@ -159,8 +181,11 @@ impl SetupGuard {
 impl Drop for SetupGuard {
     fn drop(&mut self) {
         let is_clear = (self.resources.take()).is_none_or(|mut resources| resources.remove_all());
+        // After the container that has it mounted.
+        let has_no_home = (self.home.take()).is_none_or(|home| home.release().is_ok());
         if let Some(mut session) = self.session.take()
             && is_clear
+            && has_no_home
         {
             // A record that can't be removed is found by `recover`, like a left-over volume.
             drop(match self.resume_phase {

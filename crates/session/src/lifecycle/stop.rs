@@ -8,6 +8,8 @@ use lazaret_runtime::{ContainerLease, ContainerState, EngineError, VolumeLease};
 
 use crate::context::SessionContext;
 use crate::engine::inventory::SweepError;
+use crate::event::Event;
+use crate::home;
 use crate::live::pause::StalePauseWatch;
 use crate::live::pause_lock::{PauseLock, PauseLockError};
 use crate::live::views::{SweepScope, sweep};
@@ -108,6 +110,10 @@ impl Stopped {
             drop(pause_lock);
             Ok::<_, StopError>(())
         })?;
+        let cleaned = home::remove_lent(cx, &session.record().owner(), session.dir(), &exporter);
+        if let Err(error) = cleaned {
+            cx.events.event(Event::LentFileStays(&error));
+        }
         Ok(Self { session, exporter })
     }
 

@@ -32,7 +32,7 @@ impl Fingerprint {
         for alias in plan.hosts() {
             let _infallible = writeln!(text, "{alias:?}");
         }
-        let _infallible = write!(text, "{}", plan.policy.is_some());
+        let _infallible = write!(text, "{} {:?}", plan.policy.is_some(), plan.home);
         Self(Digest::of(text.as_bytes()).to_hex())
     }
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use lazaret_runtime::{EngineError, Label};
 
 use crate::context::SessionContext;
-use crate::engine::containers::ContainerPlan;
+use crate::engine::containers::{ContainerPlan, HomeStorage};
 use crate::event::Event;
 use crate::live::pause::is_up;
 use crate::pool::fill::remove;
@@ -25,6 +25,10 @@ pub(crate) fn take(
     new: &NewRecord,
     plan: &ContainerPlan,
 ) -> Result<Option<LockedSession>, PoolError> {
+    // A slot has no volume for a home.
+    if plan.home == HomeStorage::Volume {
+        return Ok(None);
+    }
     let pool = PoolStore::of(store);
     let fit = Fingerprint::of(cx, plan);
     for (tag, slot) in pool.ready()? {

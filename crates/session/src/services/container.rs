@@ -1,13 +1,12 @@
 //! How the container of a service is hardened, and what it is called.
 
-use lazaret_image_builder::Pinned;
 use lazaret_runtime::{
-    Access, ContainerSpec, HardenedSpec, Network, Role, ServiceName, Unenforceable, VolumeMount,
+    Access, ContainerSpec, HardenedSpec, Network, Role, Unenforceable, VolumeMount,
 };
 
 use super::Service;
 use crate::context::SessionContext;
-use crate::engine::containers::{base, guard_spec};
+use crate::engine::containers::base;
 use crate::engine::owner::ResourceOwner;
 
 /// Where a service's process starts.
@@ -34,20 +33,4 @@ pub(super) fn hardened(
         ..base(owner, Role::Service, &service.image)
     };
     HardenedSpec::new(spec, &cx.info)
-}
-
-/// Hardens the container that gives a service's volume to the agent's user.
-pub(super) fn guard(
-    cx: &SessionContext<'_>,
-    owner: &ResourceOwner,
-    name: &ServiceName,
-    porter: &Pinned,
-) -> Result<HardenedSpec, Unenforceable> {
-    guard_spec(
-        owner,
-        owner.service_guard(name),
-        owner.service_volume(name),
-        &cx.info,
-        porter,
-    )
 }

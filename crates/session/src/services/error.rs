@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use lazaret_runtime::{EngineError, ServiceName, Unenforceable, VolumeName};
+use lazaret_runtime::{EngineError, ServiceName, Unenforceable};
 use lazaret_tree::PathError;
 
 use crate::cancel::Interrupted;
+use crate::engine::lasting_volume::LastingVolumeError;
 use crate::lifecycle::verify::VerifyError;
 use crate::porter::conversation::PorterError;
 
@@ -21,6 +22,9 @@ pub enum ServiceError {
     /// The engine can't enforce a control, or can't join networks.
     #[error(transparent)]
     Unenforceable(#[from] Unenforceable),
+    /// Its volume is not there.
+    #[error(transparent)]
+    Volume(#[from] LastingVolumeError),
     /// A control of its container is not in force.
     #[error(transparent)]
     Verify(#[from] VerifyError),
@@ -38,12 +42,6 @@ pub enum ServiceError {
     OtherNetwork {
         /// The service.
         name: ServiceName,
-    },
-    /// Another program has a volume of its name.
-    #[error("volume {volume} is not one of lazaret's, and has the name of a service's volume")]
-    ForeignVolume {
-        /// The volume.
-        volume: VolumeName,
     },
     /// Its process ended first.
     #[error("service {name} ended with exit code {code} before it was ready")]

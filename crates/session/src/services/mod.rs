@@ -174,7 +174,7 @@ fn start(
     let began = Instant::now();
     let owner = record.owner();
     let volume = match &service.data {
-        Some(_) => volume::provide(cx, &owner, dir, &service.name, porter)?,
+        Some(_) => volume::of(&owner, dir, &service.name).provide(cx, porter)?,
         None => None,
     };
     let spec = container::hardened(cx, &owner, service)?;

@@ -79,7 +79,7 @@ impl VolumeDisposal<'_> {
         }
         cx.removals.finish();
         let all = Inventory::of_store(&*cx.engine, &cx.store_id)?.of(&record.owner());
-        all.except_service_volumes()
+        all.except_lasting_volumes()
             .surveyed(record)
             .remove(&*cx.engine)
     }

@@ -12,7 +12,7 @@ use crate::resolve::run_spec::limits;
 use crate::resolve::user_network::UserNetwork;
 use crate::session_access::session_context;
 use crate::ui::{OutputFormat, count};
-use lazaret_session::engine::containers::ContainerPlan;
+use lazaret_session::engine::containers::{ContainerPlan, HomeStorage};
 use lazaret_session::pool::{Filled, PoolSizes, PoolStore, fill};
 use lazaret_session::store::Store;
 
@@ -47,6 +47,8 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
         services: (profile.services.iter())
             .map(|service| service.name.clone())
             .collect(),
+        // One with a volume fits the session that has it, and no other.
+        home: HomeStorage::Memory,
         profile: profile.name,
         image,
         porter,

@@ -35,7 +35,7 @@ use lazaret_runtime::{Engine as _, ImageInfo, Limits, SessionId};
 use lazaret_session::cancel::Cancel;
 use lazaret_session::context::{SessionContext, Timings};
 use lazaret_session::engine::cleanup::BackgroundRemovals;
-use lazaret_session::engine::containers::ContainerPlan;
+use lazaret_session::engine::containers::{ContainerPlan, HomeStorage};
 use lazaret_session::engine::inventory::Inventory;
 use lazaret_session::lifecycle;
 use lazaret_session::lifecycle::collect::Collected;
@@ -532,6 +532,7 @@ impl World {
                 plan
             }),
             services: Vec::new(),
+            home: None,
             credentials: credentials::resolve(&self.files, &self.env)?.into(),
             gate: self.gate,
             keep,
@@ -557,6 +558,7 @@ impl World {
     pub(super) fn filling(&self) -> ContainerPlan {
         ContainerPlan {
             services: Vec::new(),
+            home: HomeStorage::Memory,
             profile: "base".to_owned(),
             image: self.image.clone(),
             porter: self.image.clone(),
