@@ -21,6 +21,7 @@ mod git;
 mod git_captures;
 mod git_from;
 mod git_review;
+mod home;
 mod hostile;
 mod image;
 mod image_layers;
@@ -85,6 +86,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     keeper_notices::SCENARIOS,
     keeper_run::SCENARIOS,
     service::SCENARIOS,
+    home::SCENARIOS,
     private::SCENARIOS,
     kept::SCENARIOS,
     times::SCENARIOS,

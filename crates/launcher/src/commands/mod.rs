@@ -14,6 +14,7 @@ pub(crate) mod dry_run;
 pub(crate) mod events;
 pub(crate) mod exec;
 pub(crate) mod export;
+pub(crate) mod home;
 pub(crate) mod image;
 pub(crate) mod limits;
 mod live_run;
@@ -82,6 +83,8 @@ pub enum Command {
     Doctor(doctor::Args),
     Rules(rules::Args),
     #[command(subcommand)]
+    Home(home::Command),
+    #[command(subcommand)]
     Policy(policy::Command),
     #[command(subcommand)]
     Pool(pool::Command),
@@ -136,6 +139,7 @@ pub(crate) fn run(
         Command::Prune(args) => prune::run(args, app),
         Command::Doctor(args) => doctor::run(args, app),
         Command::Rules(args) => rules::run(args, app),
+        Command::Home(command) => home::run(command, app),
         Command::Policy(command) => policy::run(command, app),
         Command::Pool(command) => pool::run(command, app),
         Command::Image(command) => image::run(command, app),

@@ -45,6 +45,7 @@ fn short_help_names_every_verb() {
       prune        Remove settled sessions, and objects that no session owns
       doctor       Show the engines, what they can enforce, and what to do
       rules        List the rules, or explain one code
+      home         Review and reset homes that sessions keep
       policy       Show and change what a session's command may reach
       pool         Keep warm containers, so that runs start faster
       image        Build, check and list images
