@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use lazaret_protocol::{Verb, exit};
 
 use crate::command::exec;
-use crate::files::{empty, export, receive, update, usage};
+use crate::files::{copy, empty, export, receive, update, usage};
 use crate::pid1::init;
 
 fn main() -> ExitCode {
@@ -43,6 +43,7 @@ fn main() -> ExitCode {
 fn act(verb: Verb) -> ExitCode {
     match verb {
         Verb::Compressed(verb) => compressed::run(|| act(*verb)),
+        Verb::Copy { from, to } => copy::run(&from, &to),
         Verb::Dial { port } => network::dial(port),
         Verb::Empty { root } => empty::run(&root),
         Verb::Export { root } => export::run(&root),

@@ -3,6 +3,7 @@
 mod broken_transfers;
 mod changes;
 mod compressed;
+mod copying;
 mod credentials;
 mod deadline;
 mod emptying;

@@ -14,6 +14,13 @@ use crate::{ArgumentError, Control, PORTER_PATH, Placement, ProbeRequest, Termin
 pub enum Verb {
     /// Does another verb, with stdin and stdout compressed.
     Compressed(Box<Self>),
+    /// Copies everything in one volume into another one.
+    Copy {
+        /// Where the volume is that is read.
+        from: String,
+        /// Where the empty volume is that is written.
+        to: String,
+    },
     /// Connects stdin and stdout to a port of the loopback.
     Dial {
         /// The port.
@@ -201,6 +208,7 @@ impl Verb {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Compressed(_) => "deflated",
+            Self::Copy { .. } => "copy",
             Self::Dial { .. } => "dial",
             Self::Empty { .. } => "empty",
             Self::Export { .. } => "export",
@@ -230,6 +238,7 @@ impl Verb {
         match self {
             Self::Freeze | Self::Init | Self::Unfreeze => {}
             Self::Compressed(verb) => argv.extend(verb.to_argv()),
+            Self::Copy { from, to } => argv.extend([from.clone(), to.clone()]),
             Self::Dial { port } => argv.push(port.to_string()),
             Self::Empty { root: path }
             | Self::Export { root: path }

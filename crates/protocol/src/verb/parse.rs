@@ -42,6 +42,10 @@ impl Verb {
                     verb => Self::Compressed(Box::new(verb)),
                 }
             }
+            "copy" => Self::Copy {
+                from: arguments.text("from")?,
+                to: arguments.text("to")?,
+            },
             "dial" => Self::Dial {
                 port: arguments.parsed("port", "a number")?,
             },
@@ -263,7 +267,8 @@ impl Arguments {
 }
 
 /// Every verb, with how it is called.
-const USAGES: [(&str, &str); 21] = [
+const USAGES: [(&str, &str); 22] = [
+    ("copy", "copy FROM TO"),
     ("deflated", "deflated VERB…"),
     ("dial", "dial PORT"),
     ("empty", "empty ROOT"),
@@ -292,7 +297,7 @@ const USAGES: [(&str, &str); 21] = [
 ];
 
 /// How the porter is called if no verb is named.
-const VERBS: &str = "deflated|dial|empty|export|gateway|hold|home|init|layer|lend|probe|protect|\
+const VERBS: &str = "copy|deflated|dial|empty|export|gateway|hold|home|init|layer|lend|probe|protect|\
                      receive|relay|release|run|sealed|seat|thaw|update|usage";
 
 /// Returns how a verb is called.

@@ -48,6 +48,10 @@ fn verbs() -> Vec<Verb> {
     let update = |mode| Verb::Update { root: root(), mode };
     vec![
         Verb::Compressed(Box::new(Verb::Export { root: root() })),
+        Verb::Copy {
+            from: root(),
+            to: text("/to"),
+        },
         Verb::Dial { port: 8080 },
         Verb::Empty { root: root() },
         Verb::Export { root: root() },
@@ -94,7 +98,7 @@ fn verbs() -> Vec<Verb> {
 #[test]
 fn every_verb_is_read_as_it_was_written() {
     let names: BTreeSet<&str> = verbs().iter().map(Verb::name).collect();
-    assert_eq!(names.len(), 21);
+    assert_eq!(names.len(), 22);
     for verb in verbs() {
         let argv = verb.to_argv().into_iter().map(OsString::from);
         assert_eq!(Verb::parse(argv), Ok(verb));
