@@ -13,7 +13,7 @@ use lazaret_protocol::{Control, PORTER_PATH, Resource, Ulimit};
 
 use crate::{
     BuildNetwork, BuildSpec, ContainerSpec, EngineInfo, EngineKind, Label, Limits, Network,
-    Privilege, Role, UserNamespace, seccomp,
+    Privilege, Role, UserNamespace, VolumeMount, seccomp,
 };
 
 /// The uid and gid of the agent, inside.
@@ -423,8 +423,28 @@ fn tmpfs(spec: &ContainerSpec) -> Vec<Tmpfs> {
     let is_kept = (spec.volumes.iter()).any(|volume| volume.target == AGENT_HOME);
     if spec.privilege == Privilege::Agent && !is_kept {
         mounts.push(mount(AGENT_HOME, spec.limits.home));
+        let parents = parents_in_home(&spec.volumes);
+        mounts.extend(parents.iter().map(|parent| mount(parent, spec.limits.home)));
     }
     mounts
+}
+
+/// Returns the directories between the home and the volumes in it, those above first. The OCI
+/// runtime would make them root's, and the agent could write to none of them.
+fn parents_in_home(volumes: &[VolumeMount]) -> Vec<String> {
+    let mut parents = Vec::new();
+    for volume in volumes {
+        let below = volume.target.strip_prefix(AGENT_HOME);
+        let below = below.and_then(|below| below.strip_prefix('/'));
+        let below = below.unwrap_or_default();
+        for (end, _) in below.match_indices('/') {
+            let parent = format!("{AGENT_HOME}/{}", below.get(..end).unwrap_or_default());
+            if !parents.contains(&parent) {
+                parents.push(parent);
+            }
+        }
+    }
+    parents
 }
 
 /// Returns the per-process limits, none above what the engine may hand out.

@@ -45,7 +45,7 @@ pub use init_channel::{ConnectedChannel, InitChannel, StartError};
 pub use lease::{ContainerLease, Lease, Removable, UnremovedResource, VolumeLease, unremoved};
 pub use names::{
     AliasName, ContainerName, EnvName, ImageRef, Label, NameError, ServiceName, SessionId,
-    VolumeName,
+    VolumeId, VolumeName,
 };
 pub use process::{
     ExecSpec, Process, ProcessControl, Stdin, Terminal, TerminalSize, WhenAbandoned,

@@ -96,6 +96,16 @@ name_type! {
 }
 
 name_type! {
+    /// The name of a volume in a profile: `[a-z][a-z0-9]*`, at most 9 bytes, so that every name
+    /// derived from it and from a session's fits every engine.
+    VolumeId, "name of a profile's volume",
+    "a lower-case letter, then those and digits, at most 9 in all",
+    |text| text.len() <= 9
+        && text.starts_with(|first: char| first.is_ascii_lowercase())
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+}
+
+name_type! {
     /// A reference to an image: `[registry/]name[:tag][@digest]`, ASCII, no space,
     /// at most 255 bytes.
     ImageRef, "image reference", "`name`, `name:tag` or `name@sha256:…`",

@@ -16,6 +16,7 @@
 //! | [`captures`] | what waited in a session that was discarded or removed |
 //! | [`keeper`] | a live session as a process of its own, and its clients |
 //! | [`network`] | the gateway beside the command, and the ports that lead inside |
+//! | [`services`], [`volumes`] | servers beside the command, and directories that outlive it |
 //! | [`output`], [`live`], [`pool`], [`credentials`] | beside the steps |
 
 pub mod cancel;
@@ -37,3 +38,4 @@ pub mod services;
 pub mod settle;
 pub mod spec;
 pub mod store;
+pub mod volumes;

@@ -20,6 +20,7 @@ use crate::services::Service;
 use crate::store::record::{
     GateLimits, KeepVolume, NetworkSummary, NewRecord, SelectionRecord, WriteScope, identity,
 };
+use crate::volumes::Volume;
 
 /// A run, as it is asked for. No step of the lifecycle changes it.
 #[derive(Debug)]
@@ -52,6 +53,8 @@ pub struct RunSpec<'a> {
     pub services: Vec<Service>,
     /// The home that is kept; `None` if it is in memory, and goes with the container.
     pub home: Option<HomeSpec>,
+    /// Volumes of the command beside that of the workspace.
+    pub volumes: Vec<Volume>,
     /// Logins for the home of the command's container.
     pub credentials: Arc<[CredentialFile]>,
     /// What the gate holds the collection to.
@@ -120,6 +123,7 @@ impl RunSpec<'_> {
                 Some(_) => HomeStorage::Volume,
                 None => HomeStorage::Memory,
             },
+            mounts: self.volumes.iter().map(Volume::mount).collect(),
         }
     }
 

@@ -103,6 +103,7 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
             from: None,
             terminal: TerminalMode::None,
             stdin: CommandStdin::Empty,
+            fills: None,
             profile: profile.clone(),
         };
         ends.push(job.run(&project.workspace, &project.selector, Connected::User, app)?);

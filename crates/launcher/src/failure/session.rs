@@ -40,6 +40,7 @@ use lazaret_session::settle::workspace_lock::WorkspaceLockError;
 use lazaret_session::store::history::HistoryError;
 use lazaret_session::store::record::Phase;
 use lazaret_session::store::sync_state::SyncStateError;
+use lazaret_session::volumes::VolumeError;
 
 /// Words an error whose variants carry those of lower steps: each by its own words. What has
 /// words of its own follows.
@@ -60,7 +61,19 @@ words!(SweepError: Engine | Store | Io);
 words!(VerifyError: Engine | Porter | Probe);
 words!(HistoryError: Io | DecisionLog | Changes | Store);
 words!(ExporterError: Engine | Unenforceable);
-words!(CreateError: Pool | Size | Resources | Home | Unenforceable | Engine | Store | Sweep);
+words!(CreateError: Pool | Size | Resources | Home | Unenforceable | Engine | Store | Sweep | Volume);
+words!(VolumeError: Interrupted | Engine | Unenforceable | Lasting | Porter | Io;
+    error @ VolumeError::Panicked => Self::new(FailureKind::Internal, error),
+    error @ VolumeError::Unfilled { .. } => {
+        let VolumeError::Unfilled { id } = &error else { unreachable!("it was matched") };
+        let hint = format!("Fill it: `lazaret volume fill {id} --from PROFILE -- CMD …`.");
+        Self::new(FailureKind::Refused, error).hinted(hint)
+    },
+    error @ VolumeError::Busy { .. } => Self::new(FailureKind::Refused, error)
+        .hinted("Wait until that has ended."),
+    error @ VolumeError::InUse { .. } => Self::new(FailureKind::Refused, error)
+        .hinted("`lazaret ls` lists the sessions; stop those that use it."),
+);
 words!(CollectError: Exporter | Export | Store);
 words!(StopError: Engine | PauseLock | Sweep | Store);
 words!(PoolError: Interrupted | Resources | Unenforceable | Store | Io | Engine | Sweep);

@@ -3,6 +3,7 @@
 //! A TOML file becomes a [`raw::RawProfile`] (what is written there), then a [`Profile`]
 //! (what it means). Every error names file, line and column.
 
+mod cache;
 mod files;
 mod home;
 mod lookup;
@@ -22,6 +23,7 @@ mod tests;
 mod tighten;
 pub mod units;
 mod values;
+mod volumes;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,6 +32,7 @@ use std::time::Duration;
 use lazaret_runtime::EnvName;
 use lazaret_tree::RelPathBuf;
 
+pub use cache::Cache;
 pub use files::FileRule;
 pub use home::{HomeKeep, HomeRules};
 pub use lookup::{Listed, list, load};
@@ -41,6 +44,7 @@ pub use services::ServiceRule;
 pub use session::{AttachRules, SessionRules};
 pub use source::ProfileError;
 pub use tighten::{Tightened, WORKSPACE_FILE};
+pub use volumes::{SharedAccess, VolumeRule, VolumeScope};
 
 /// What to run, on which image, within which limits.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +86,8 @@ pub struct Profile {
     pub files: Vec<FileRule>,
     /// The home of the command.
     pub home: HomeRules,
+    /// Directories of the command that outlive it.
+    pub volumes: Vec<VolumeRule>,
     /// Servers beside the command, by name.
     pub services: Vec<ServiceRule>,
     /// What may come back.

@@ -9,6 +9,7 @@ use lazaret_image_builder::{DataPath, Readiness, StopSignal};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::cache::Cache;
 use super::units::{ByteSize, Cores, Count, Span};
 
 /// The file.
@@ -208,18 +209,19 @@ pub(super) enum RawFileMode {
 /// `[[volumes]]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "read to be understood, then refused by name")]
 pub(super) struct RawVolume {
-    name: String,
-    target: String,
-    scope: Option<RawScope>,
+    pub(super) name: Option<String>,
+    pub(super) cache: Option<Cache>,
+    pub(super) target: Option<String>,
+    pub(super) scope: Option<RawScope>,
+    pub(super) access: Option<RawAccess>,
 }
 
-#[derive(Debug, Deserialize)]
+/// `volumes.scope`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum RawScope {
+pub(super) enum RawScope {
     Session,
-    Group,
     Shared,
 }
 
@@ -249,6 +251,15 @@ impl RawHome {
         let size = self.size.as_ref().map(Spanned::span);
         lists.into_iter().chain([keep, size]).flatten().next()
     }
+}
+
+/// `volumes.access`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawAccess {
+    Copy,
+    ReadOnly,
+    ReadWrite,
 }
 
 /// `[services.NAME]`.

@@ -17,6 +17,7 @@ use super::session::{attach, session};
 use super::source::{ProfileError, Source};
 use super::units::{ByteSize, Span};
 use super::values::{LEAST_MEMORY, LEAST_PIDS, known_image, variables};
+use super::volumes::volumes;
 use super::{
     ApplyMode, GateRules, GitChoice, Isolation, LimitRules, NetworkMode, Origin, PrRules, Profile,
     WorkspaceRules, pass,
@@ -148,6 +149,7 @@ pub(super) fn profile(
         secrets,
         home: home(source, &raw.home, &files)?,
         files,
+        volumes: volumes(source, &raw.volumes)?,
         services: services(source, &raw.services)?,
         gate: gate(source, &raw.gate, &GateRules::DEFAULT)?,
         pr: PrRules {
@@ -186,9 +188,6 @@ fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), Pr
             &format!("{what} is not available yet in this version"),
         ))
     };
-    if let Some(volume) = raw.volumes.first() {
-        return later(&volume.span(), "`volumes`");
-    }
     let workspace = &raw.workspace;
     if let Some(target) = workspace
         .target

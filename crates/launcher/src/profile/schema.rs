@@ -38,13 +38,19 @@ pub fn schema() -> Value {
         })),
         &["host", "header"],
     );
-    let volume = required(
-        table(json!({
-            "name": { "type": "string" }, "target": { "type": "string" },
-            "scope": { "enum": ["session", "group", "shared"] }
-        })),
-        &["name", "target"],
-    );
+    let volume = table(json!({
+        "name": { "type": "string", "pattern": "^[a-z][a-z0-9]{0,8}$",
+            "description": "Default: that of `cache`." },
+        "cache": { "enum": ["cargo", "npm", "uv"],
+            "description": "Sets `target` and the variables of that program." },
+        "target": { "type": "string", "pattern": "^/",
+            "description": "Where it is mounted, such as \"/models\"." },
+        "scope": { "enum": ["session", "shared"], "default": "session",
+            "description": "Whose it is: the session's, or yours; `lazaret volume fill` alone \
+                writes to a shared one." },
+        "access": { "enum": ["copy", "read-only"], "default": "copy",
+            "description": "What a session has of a shared volume." }
+    }));
     let service = required(
         table(json!({
             "image": { "type": "string", "description": "The image of its container." },

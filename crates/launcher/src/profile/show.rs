@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::units::{ByteSize, Span};
 use super::{
-    ApplyMode, FileRule, GitChoice, HomeRules, Isolation, Profile, SecretRule, SecretSource,
-    ServiceRule,
+    ApplyMode, Cache, FileRule, GitChoice, HomeRules, Isolation, Profile, SecretRule, SecretSource,
+    ServiceRule, VolumeRule,
 };
 use crate::ui::sanitize;
 
@@ -43,6 +43,8 @@ struct Shown<'a> {
     files: BTreeMap<&'a str, ShownFile>,
     #[serde(skip_serializing_if = "Option::is_none")]
     home: Option<ShownHome>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    volumes: Vec<ShownVolume<'a>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     services: BTreeMap<&'a str, ShownService<'a>>,
     gate: ShownGate,
@@ -143,6 +145,18 @@ struct ShownHome {
 }
 
 #[derive(Serialize)]
+struct ShownVolume<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache: Option<Cache>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<&'a str>,
+    scope: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access: Option<&'static str>,
+}
+
+#[derive(Serialize)]
 struct ShownService<'a> {
     image: &'a str,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -181,6 +195,21 @@ fn shown_home(home: &HomeRules) -> ShownHome {
         size: home.size.map(|size| ByteSize(size).to_string()),
         seed: paths(&home.seed),
         memory: paths(&home.memory),
+    }
+}
+
+fn shown_volume(volume: &VolumeRule) -> ShownVolume<'_> {
+    let (scope, access) = volume.scope.words();
+    ShownVolume {
+        name: volume.id.as_str(),
+        cache: volume.cache,
+        target: match volume.cache {
+            // It says where that lies.
+            Some(_) => None,
+            None => Some(&volume.target),
+        },
+        scope,
+        access,
     }
 }
 
@@ -314,6 +343,7 @@ impl Profile {
                 .map(|file| (file.name.as_str(), shown_file(file)))
                 .collect(),
             home: (self.home != HomeRules::default()).then(|| shown_home(&self.home)),
+            volumes: self.volumes.iter().map(shown_volume).collect(),
             services: (self.services.iter())
                 .map(|service| (service.name.as_str(), shown_service(service)))
                 .collect(),

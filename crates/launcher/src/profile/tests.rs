@@ -231,11 +231,9 @@ fn impossible_combinations_are_refused() {
 fn what_comes_later_is_refused_by_name() {
     assert_snapshot!(errors(&[
         "image = \"debian:12\"",
-        "image = \"base\"\n[[volumes]]\nname = \"c\"\ntarget = \"/c\"\nscope = \"shared\"",
         "image = \"base\"\n[workspace]\ntarget = \"/src\"",
     ]), @r#"
     p.toml:1:9: found image "debian:12", expected one that comes with lazaret (base, claude, codex, dev, node, postgres, python, redis, rust) or one of your own
-    p.toml:2:1: `volumes` is not available yet in this version
     p.toml:3:10: `workspace.target` other than "/workspace" is not available yet in this version
     "#);
 }

@@ -11,4 +11,5 @@ pub mod scope;
 pub mod secrets;
 pub mod services;
 pub mod user_network;
+pub mod volumes;
 pub mod workspace;

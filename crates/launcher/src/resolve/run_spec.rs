@@ -25,7 +25,8 @@ use crate::resolve::credentials;
 use crate::resolve::git::{self, History};
 use crate::resolve::home;
 use crate::resolve::network::{self, Network};
-use crate::resolve::services;
+use crate::resolve::volumes::Fill;
+use crate::resolve::{services, volumes};
 use crate::session_access::{reopen, session_context};
 use crate::ui::terminal::{self, Destination, TerminalIo};
 use lazaret_session::context::SessionContext;
@@ -82,6 +83,8 @@ pub struct RunRequest {
     pub terminal: TerminalMode,
     /// What it reads, if it has none.
     pub stdin: CommandStdin,
+    /// What it writes to beside the workspace, if it fills a shared volume.
+    pub fills: Option<Fill>,
 }
 
 /// What a run is about, found out before an engine is asked for anything.
@@ -229,6 +232,10 @@ impl RunRequest {
         let images = image::ensure_both(app, &detected, [&self.profile.image, "porter"])?;
         let [agent, exporter] = images;
         let services = services::resolve(&self.profile.services, app, &detected)?;
+        let volumes = match &self.fills {
+            Some(fill) => vec![fill.volume()],
+            None => volumes::resolve(&self.profile.volumes, &store, &detected.info.endpoint)?,
+        };
         let cache_hit = remembered_as.map(|server_version| CacheHit {
             cache: &cache,
             server_version,
@@ -250,6 +257,10 @@ impl RunRequest {
         if self.terminal == TerminalMode::Interactive {
             env.extend(terminal_variables(&app.env));
         }
+        env.extend(volumes::variables(
+            self.fills.as_ref(),
+            &self.profile.volumes,
+        ));
         // What the user says goes first.
         env.extend(self.env);
         let (in_use, warnings) = credentials::claim(&lent, &id)?;
@@ -296,6 +307,7 @@ impl RunRequest {
             network: plan,
             services,
             home,
+            volumes,
             credentials: lent,
             gate: gate_limits(&self.profile),
             keep: self.volume,

@@ -178,6 +178,40 @@ fn con_17_no_limit_is_above_the_engines_own() {
 }
 
 #[test]
+fn con_07_what_lies_above_a_volume_in_the_home_is_scratch_space_as_the_home_is() {
+    let volume = |target: &str| VolumeMount {
+        volume: "lazaret-s-v_a".parse().expect("volume"),
+        target: target.to_owned(),
+        access: Access::ReadWrite,
+    };
+    let targets = [
+        "/home/agent/.cache",
+        "/home/agent/.config/tool/a",
+        "/home/agent/.config/b",
+        "/home/agents/c/d",
+        "/data/e/f",
+    ];
+    let spec = ContainerSpec {
+        volumes: targets.map(volume).into(),
+        ..spec()
+    };
+    let spec = HardenedSpec::new(spec, &engine(EngineKind::Docker)).expect("enforceable");
+    let mounts = &spec.controls().tmpfs;
+    let homes: Vec<_> = mounts
+        .iter()
+        .filter(|mount| mount.target.starts_with("/home"))
+        .collect();
+    let found: Vec<_> = homes.iter().map(|mount| &*mount.target).collect();
+    let expected = [
+        AGENT_HOME,
+        "/home/agent/.config",
+        "/home/agent/.config/tool",
+    ];
+    assert_eq!(found, expected);
+    assert!(homes.iter().all(|mount| mount.options.contains(&"noexec")));
+}
+
+#[test]
 fn con_23_the_environment_is_named() {
     let spec = HardenedSpec::new(spec(), &engine(EngineKind::Docker)).expect("enforceable");
     insta::assert_snapshot!(spec.controls().env.keys().cloned().collect::<Vec<_>>().join(" "),

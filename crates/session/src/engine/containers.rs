@@ -2,11 +2,11 @@
 //!
 //! | role | image | volume | user | when |
 //! |---|---|---|---|---|
-//! | agent | the profile's | read-write | agent | from the copy to the end of the command |
+//! | agent | the profile's | read-write; those of the profile | agent | from the copy to the end of the command |
 //! | gateway | porter | none; the sockets | agent | beside the agent, with a network |
 //! | exporter | porter | read-only | reads everything | at the collection |
 //! | viewer | porter | read-only | reads everything | for one look at a running command |
-//! | importer | porter | read-write | agent | for one `sync` |
+//! | importer | porter | read-write | agent | for one `sync`, or to copy a shared volume |
 //! | guard | porter | read-write | changes owners | to protect, give back or empty |
 //! | service | the profile's | its own, read-write; never the workspace | agent | beside the command, in the agent's network |
 //! | cleaner | porter | the home, read-write; never the workspace | agent | to remove lent files |
@@ -23,6 +23,7 @@ use lazaret_runtime::{
 };
 
 use crate::context::{SessionContext, WORKSPACE};
+use crate::engine::mount::MountPlan;
 use crate::engine::owner::ResourceOwner;
 use crate::network::{SOCKETS, aliases};
 use crate::store::record::Record;
@@ -47,6 +48,8 @@ pub struct ContainerPlan {
     pub services: Vec<ServiceName>,
     /// Where the home of the command is.
     pub home: HomeStorage,
+    /// The command's volumes beside that of the workspace.
+    pub mounts: Vec<MountPlan>,
 }
 
 /// Where the home of a command is.
@@ -138,6 +141,7 @@ impl SessionContext<'_> {
         // Connecting to a socket needs no right to write to its directory; replacing it would.
         volumes.extend(policy.map(|_| sockets(owner, Access::ReadOnly)));
         volumes.extend((plan.home == HomeStorage::Volume).then(|| home(owner)));
+        volumes.extend(plan.mounts.iter().map(|mount| mount.of(owner)));
         let spec = ContainerSpec {
             volumes,
             hosts: plan.hosts(),

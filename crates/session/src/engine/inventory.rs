@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::engine::empty::empty;
-use crate::engine::owner::{ResourceOwner, is_home_volume, is_lasting_volume, is_service};
+use crate::engine::owner::{ResourceOwner, is_lasting_volume, is_service, is_written_inside};
 use lazaret_tree::PathError;
 
 use crate::store::StoreError;
@@ -164,7 +164,7 @@ impl Inventory {
         self
     }
 
-    /// Keeps what is no volume of a service and no home: those stay until their session is removed.
+    /// Keeps what is no volume that stays until its session is removed.
     #[must_use]
     pub fn except_lasting_volumes(mut self) -> Self {
         self.volumes.retain(|(name, _)| !is_lasting_volume(name));
@@ -249,8 +249,8 @@ impl Inventory {
         tag: &str,
     ) -> Result<(), EngineError> {
         let owner = self.owner_of(volume, tag);
-        let depth = match is_home_volume(volume) {
-            // No survey tells how deep it is.
+        let depth = match is_written_inside(volume) {
+            // What is known of the copy of the workspace says nothing of it.
             true => Depth::Unknown,
             false => self.depth,
         };
@@ -268,14 +268,14 @@ impl Inventory {
         }
     }
 
-    /// Returns whose workspace, home or service's data a volume holds; `None` if it holds something else.
+    /// Returns whose volume it is, if commands inside write to it; else `None`.
     fn owner_of(&self, volume: &VolumeName, tag: &str) -> Option<ResourceOwner> {
         let owner = ResourceOwner {
             tag: tag.parse().ok()?,
             store: self.store.clone(),
             workspace: None,
         };
-        (owner.volume() == *volume || is_lasting_volume(volume)).then_some(owner)
+        (owner.volume() == *volume || is_written_inside(volume)).then_some(owner)
     }
 
     /// Removes a volume. Where it is in use, a container that its owner had asked for has

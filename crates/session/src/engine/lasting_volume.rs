@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::Verb;
 use lazaret_runtime::{
-    ContainerLease, ContainerName, EngineError, Label, Stdin, Unenforceable, VolumeLease,
-    VolumeName,
+    ContainerLease, ContainerName, EngineError, HardenedSpec, Label, Stdin, Unenforceable,
+    VolumeLease, VolumeName,
 };
 use lazaret_tree::{AtPath as _, PathError};
 
@@ -56,16 +56,11 @@ pub(crate) struct LastingVolume<'a> {
     pub(crate) guard: ContainerName,
     /// What its label says.
     pub(crate) role: &'static str,
-    /// The directory of the session's in which a mark says that it was given.
-    pub(crate) dir: PathBuf,
 }
 
 impl LastingVolume<'_> {
-    /// Makes the volume, if there is none. Returns it if it was made now.
-    ///
-    /// On Podman a new volume is root's; so it is given to the agent's user, in a container that
-    /// may change owners and do nothing else. A mark in the session's directory says that this is
-    /// done.
+    /// Makes the volume, if there is none, and gives it to the agent's user. Returns it if it was
+    /// made now. A mark in `dir`, one of the session's directories, says that this is done.
     ///
     /// # Errors
     /// The engine's, the porter's or the disk's; or another program has a volume of that name.
@@ -73,27 +68,38 @@ impl LastingVolume<'_> {
         &self,
         cx: &SessionContext<'_>,
         image: &Pinned,
+        dir: &Path,
     ) -> Result<Option<VolumeLease>, LastingVolumeError> {
-        let mark = given_mark(&self.dir);
-        let made = VolumeLease::create(&cx.engine, &self.name, &self.owner.labels(self.role));
-        let lease = match made {
-            Ok(lease) => {
-                remove_file(&mark)?;
-                Some(lease)
-            }
-            Err(EngineError::AlreadyExists { .. }) if self.is_owned(cx)? => None,
-            Err(EngineError::AlreadyExists { .. }) => {
-                let volume = self.name.clone();
-                return Err(LastingVolumeError::Foreign { volume });
-            }
-            Err(error) => return Err(error.into()),
-        };
+        let mark = given_mark(dir);
+        let lease = self.create(cx)?;
+        if lease.is_some() {
+            remove_file(&mark)?;
+        }
         if !mark.exists() {
             self.give(cx, image)?;
-            private_dir(&self.dir)?;
+            private_dir(dir)?;
             fs::write(&mark, b"").at(&mark)?;
         }
         Ok(lease)
+    }
+
+    /// Makes the volume; `None` if it is there, and the owner's.
+    ///
+    /// # Errors
+    /// The engine's, or that a volume of that name is another program's (FLT-13).
+    pub(crate) fn create(
+        &self,
+        cx: &SessionContext<'_>,
+    ) -> Result<Option<VolumeLease>, LastingVolumeError> {
+        let labels = self.owner.labels(self.role);
+        match VolumeLease::create(&cx.engine, &self.name, &labels) {
+            Ok(lease) => Ok(Some(lease)),
+            Err(EngineError::AlreadyExists { .. }) if self.is_owned(cx)? => Ok(None),
+            Err(EngineError::AlreadyExists { .. }) => Err(LastingVolumeError::Foreign {
+                volume: self.name.clone(),
+            }),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether the volume is this owner's, by its labels.
@@ -109,24 +115,44 @@ impl LastingVolume<'_> {
         }))
     }
 
-    /// Gives the volume to the agent's user.
-    fn give(&self, cx: &SessionContext<'_>, image: &Pinned) -> Result<(), LastingVolumeError> {
+    /// Gives the volume to the agent's user, in a container that may change owners and do nothing
+    /// else: on Podman a new volume is root's.
+    ///
+    /// # Errors
+    /// The engine's or the porter's.
+    pub(crate) fn give(
+        &self,
+        cx: &SessionContext<'_>,
+        image: &Pinned,
+    ) -> Result<(), LastingVolumeError> {
         let (name, volume) = (self.guard.clone(), self.name.clone());
         let spec = guard_spec(self.owner, name, volume, &cx.info, image)?;
-        let container = &spec.spec().name;
-        // One that is there was left by a launcher that died.
-        cx.engine.remove_container(container)?;
-        let lease = ContainerLease::create(&cx.engine, &spec)?;
-        let _killed = cx.kill_on_cancel(container);
-        cx.engine.start_container(container)?;
         let root = WORKSPACE.to_owned();
-        let verb = porter(&Verb::Release { root }, Stdin::Closed);
-        let (code, _, stderr_tail) = finish(cx.engine.exec(container, &verb)?)?;
-        lease.release()?;
-        match code {
-            0 => Ok(()),
-            code => Err(porter_error("release", code, &stderr_tail).into()),
-        }
+        run_once(cx, &spec, &Verb::Release { root })
+    }
+}
+
+/// Runs a verb of the porter in a container that is made for it.
+///
+/// # Errors
+/// The engine's or the porter's.
+pub(crate) fn run_once(
+    cx: &SessionContext<'_>,
+    spec: &HardenedSpec,
+    verb: &Verb,
+) -> Result<(), LastingVolumeError> {
+    let container = &spec.spec().name;
+    // One that is there was left by a launcher that died.
+    cx.engine.remove_container(container)?;
+    let lease = ContainerLease::create(&cx.engine, spec)?;
+    let _killed = cx.kill_on_cancel(container);
+    cx.engine.start_container(container)?;
+    let exec = cx.engine.exec(container, &porter(verb, Stdin::Closed))?;
+    let (code, _, stderr_tail) = finish(exec)?;
+    lease.release()?;
+    match code {
+        0 => Ok(()),
+        code => Err(porter_error(verb.name(), code, &stderr_tail).into()),
     }
 }
 

@@ -6,6 +6,7 @@ pub mod empty;
 pub mod info_cache;
 pub mod inventory;
 pub mod lasting_volume;
+pub mod mount;
 pub mod owner;
 pub mod resources;
 pub mod signal;

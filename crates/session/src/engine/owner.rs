@@ -4,11 +4,17 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use lazaret_runtime::{ContainerName, Label, NameError, ServiceName, SessionId, VolumeName};
+use lazaret_runtime::{
+    ContainerName, Label, NameError, ServiceName, SessionId, VolumeId, VolumeName,
+};
 use lazaret_tree::Digest;
 
 /// How the role of what is a service's begins; no other role has a `_`.
 const SERVICE: &str = "s_";
+/// How the role of a profile's volume begins that is the session's own.
+const KEPT: &str = "v_";
+/// How the role of a session's copy of a shared volume begins.
+const COPIED: &str = "c_";
 
 /// The role of the volume that holds a home.
 const HOME: &str = "home";
@@ -92,6 +98,26 @@ impl ResourceOwner {
         self.name("homeclean")
     }
 
+    /// Names a volume of the profile that stays until the owner is removed.
+    pub fn kept_volume(&self, id: &VolumeId) -> VolumeName {
+        self.name(&format!("{KEPT}{id}"))
+    }
+
+    /// Names the owner's copy of a shared volume.
+    pub fn copied_volume(&self, id: &VolumeId) -> VolumeName {
+        self.name(&format!("{COPIED}{id}"))
+    }
+
+    /// Names the container that gives a volume of the profile to the agent's user.
+    pub fn volume_guard(&self, id: &VolumeId) -> ContainerName {
+        self.name(&format!("w_{id}"))
+    }
+
+    /// Names the container that copies a shared volume.
+    pub fn volume_copier(&self, id: &VolumeId) -> ContainerName {
+        self.name(&format!("x_{id}"))
+    }
+
     /// Returns the labels of something that belongs to it.
     pub fn labels(&self, role: &str) -> BTreeMap<String, String> {
         let mut labels = vec![
@@ -112,9 +138,15 @@ impl ResourceOwner {
 }
 
 /// Returns whether a volume of ours stays until its session is removed, by its name: a service's
-/// data, or a home.
+/// data, a home, or one of the profile.
 pub fn is_lasting_volume(name: &VolumeName) -> bool {
-    is_of_service(name.as_str()) || is_home_volume(name)
+    has_role(name.as_str(), &[SERVICE, KEPT]) || is_home_volume(name)
+}
+
+/// Returns whether commands inside write to a volume of ours, by its name, beside that of the
+/// workspace.
+pub(crate) fn is_written_inside(name: &VolumeName) -> bool {
+    has_role(name.as_str(), &[SERVICE, KEPT, COPIED]) || is_home_volume(name)
 }
 
 /// Returns whether a volume of ours is a home, by its name.
@@ -124,12 +156,12 @@ pub fn is_home_volume(name: &VolumeName) -> bool {
 
 /// Returns whether a container of ours is a service's, by its name.
 pub fn is_service(name: &ContainerName) -> bool {
-    is_of_service(name.as_str())
+    has_role(name.as_str(), &[SERVICE])
 }
 
-fn is_of_service(name: &str) -> bool {
+fn has_role(name: &str, starts: &[&str]) -> bool {
     let role = name.rsplit('-').next();
-    role.is_some_and(|role| role.starts_with(SERVICE))
+    role.is_some_and(|role| starts.iter().any(|start| role.starts_with(start)))
 }
 
 #[cfg(test)]
@@ -137,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_outlives_the_gate_is_known_by_its_name() {
+    fn what_a_volume_is_for_is_known_by_its_name() {
         let owner = ResourceOwner {
             tag: "a-session-with-the-longest-name-ever".parse().unwrap(),
             store: "0123456789abcdef".to_owned(),
@@ -147,9 +179,19 @@ mod tests {
         assert_eq!(owner.tag.as_str().len(), 36);
         assert_eq!(owner.service(&name).as_str().len(), 63);
         assert!(is_service(&owner.service(&name)));
-        assert!(is_lasting_volume(&owner.service_volume(&name)));
-        assert!(is_lasting_volume(&owner.home_volume()));
-        assert!(!is_lasting_volume(&owner.volume()));
         assert!(!is_service(&owner.service_guard(&name)));
+        let id: VolumeId = "caches123".parse().unwrap();
+        let volumes = [
+            (owner.volume(), [false, false]),
+            (owner.service_volume(&name), [true, true]),
+            (owner.home_volume(), [true, true]),
+            (owner.kept_volume(&id), [true, true]),
+            (owner.copied_volume(&id), [false, true]),
+        ];
+        for (volume, expected) in volumes {
+            let found = [is_lasting_volume(&volume), is_written_inside(&volume)];
+            assert_eq!(found, expected, "{volume}");
+        }
+        assert_eq!(owner.volume_copier(&id).as_str().len(), 63);
     }
 }

@@ -1,11 +1,13 @@
-//! `KnownPrefixes`: which resources in an engine belong to a session or to a slot of the pool.
+//! `KnownPrefixes`: which resources in an engine belong to a session, to a slot of the pool or to
+//! a shared volume.
 
 use std::collections::BTreeSet;
 
 use crate::pool::{self, PoolStore, SlotFile};
 use crate::store::{Store, StoreError};
+use crate::volumes::shared::SharedVolumes;
 
-/// The tags of all sessions and of all places in the pool; see
+/// The tags of all sessions, of all places in the pool and of all shared volumes; see
 /// [`crate::engine::owner::ResourceOwner::tag`].
 #[derive(Debug)]
 pub struct KnownPrefixes {
@@ -32,6 +34,7 @@ impl KnownPrefixes {
             tags.add_slot(&pool, file)?;
         }
         tags.add_sessions(store)?;
+        tags.add_shared_volumes(&SharedVolumes::of(store))?;
         Ok(tags)
     }
 
@@ -62,7 +65,20 @@ impl KnownPrefixes {
         Ok(())
     }
 
-    /// Returns true if a session or a slot has this tag, or an unreadable record may name it.
+    fn add_shared_volumes(&mut self, volumes: &SharedVolumes) -> Result<(), StoreError> {
+        let mut files = volumes.files()?;
+        files.extend(volumes.files()?);
+        files.sort_unstable();
+        files.dedup();
+        for file in files {
+            if volumes.counts(&file)? {
+                self.known.insert(file.tag.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if a session, a slot or a shared volume has this tag, or an unreadable record may name it.
     pub fn knows(&self, tag: &str) -> bool {
         self.known.contains(tag) || (!self.is_complete && pool::is_tag(tag))
     }

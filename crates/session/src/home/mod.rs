@@ -19,6 +19,8 @@ mod prepare;
 pub mod reset;
 pub mod state;
 
+use std::path::PathBuf;
+
 use lazaret_tree::RelPathBuf;
 
 use crate::engine::lasting_volume::LastingVolume;
@@ -51,12 +53,16 @@ pub struct SeedFile {
 }
 
 /// Returns the volume of a session's home.
-pub(crate) fn volume<'a>(owner: &'a ResourceOwner, dir: &SessionDir) -> LastingVolume<'a> {
+pub(crate) fn volume(owner: &ResourceOwner) -> LastingVolume<'_> {
     LastingVolume {
         owner,
         name: owner.home_volume(),
         guard: owner.home_guard(),
         role: "home",
-        dir: dir.file(DIR),
     }
+}
+
+/// Returns where a session keeps what is known of its home.
+pub(crate) fn dir(dir: &SessionDir) -> PathBuf {
+    dir.file(DIR)
 }

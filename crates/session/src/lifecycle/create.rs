@@ -18,6 +18,7 @@ use crate::spec::RunSpec;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::{Phase, Record};
 use crate::store::{Store, StoreError};
+use crate::volumes::VolumeError;
 
 /// Why what a command runs in could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +47,9 @@ pub enum CreateError {
     /// What an earlier command left could not be removed.
     #[error(transparent)]
     Sweep(#[from] SweepError),
+    /// A volume of the profile could not be made.
+    #[error(transparent)]
+    Volume(#[from] VolumeError),
 }
 
 /// A session whose containers run and wait.
@@ -114,6 +118,7 @@ impl<'a> Created<'a> {
             true => setup.adopt(cx, volume, &specs),
             false => {
                 setup.provide_home(cx, &plan)?;
+                setup.provide(cx, spec)?;
                 setup.make(cx, volume, &specs)?;
             }
         }
@@ -176,6 +181,7 @@ impl<'a> Created<'a> {
             }
             false => {
                 setup.provide_home(cx, &plan)?;
+                setup.provide(cx, spec)?;
                 setup.make(cx, volume, &specs)?;
             }
         }

@@ -308,7 +308,7 @@ impl Plan {
 /// What in an engine may go.
 struct RemovableObjects {
     tags: KnownPrefixes,
-    /// Of sessions to which nothing in the engine is left but the volumes of their services.
+    /// Of sessions to which nothing in the engine is left but the volumes that last as long.
     settled: BTreeSet<String>,
     /// Of those that go themselves.
     expired: BTreeSet<String>,

@@ -12,10 +12,12 @@ use crate::engine::resources::{ResourceError, Resources, VolumePresence};
 use crate::home;
 use crate::lifecycle::protect::ProtectionContainer;
 use crate::lifecycle::protection_plan::ProtectError;
+use crate::spec::RunSpec;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::{Phase, Record};
 use crate::store::sync_state::{SyncState, add_tips, put_sent};
 use crate::store::{LockedSession, SessionDir, StoreError};
+use crate::volumes::{VolumeError, provide};
 
 /// There is nothing of value in it yet, so dropping it removes everything, the record last:
 /// what could not be removed is still named by a record, for `recover`.
@@ -23,8 +25,8 @@ use crate::store::{LockedSession, SessionDir, StoreError};
 #[must_use = "dropping it removes what was made"]
 pub(super) struct SetupGuard {
     resources: Option<Resources>,
-    /// The volume of the home, if it was made for this start.
-    home: Option<VolumeLease>,
+    /// Volumes of the home and of the profile that were made for this start.
+    volumes: Vec<VolumeLease>,
     /// `None` once it was taken, by `launch` or `drop`.
     session: Option<LockedSession>,
     /// Where a session goes back to that was there before; `None` for a new one.
@@ -46,7 +48,7 @@ impl SetupGuard {
     pub(super) fn of_new(session: LockedSession) -> Self {
         Self {
             resources: None,
-            home: None,
+            volumes: Vec::new(),
             session: Some(session),
             resume_phase: None,
             deferred: DeferredSync::default(),
@@ -57,7 +59,7 @@ impl SetupGuard {
     pub(super) fn of_kept(session: LockedSession, phase: Phase, deferred: DeferredSync) -> Self {
         Self {
             resources: None,
-            home: None,
+            volumes: Vec::new(),
             session: Some(session),
             resume_phase: Some(phase),
             deferred,
@@ -100,8 +102,21 @@ impl SetupGuard {
     ) -> Result<(), LastingVolumeError> {
         if plan.home == HomeStorage::Volume {
             let (owner, dir) = (self.record().owner(), self.dir());
-            self.home = home::volume(&owner, &dir).provide(cx, &plan.porter)?;
+            let made = home::volume(&owner).provide(cx, &plan.porter, &home::dir(&dir))?;
+            self.volumes.extend(made);
         }
+        Ok(())
+    }
+
+    /// Makes the volumes of the profile that are missing.
+    pub(super) fn provide(
+        &mut self,
+        cx: &SessionContext<'_>,
+        spec: &RunSpec<'_>,
+    ) -> Result<(), VolumeError> {
+        let (owner, dir) = (self.record().owner(), self.dir());
+        let made = provide(cx, &owner, &dir, &spec.volumes, &spec.porter)?;
+        self.volumes.extend(made);
         Ok(())
     }
 
@@ -164,8 +179,8 @@ impl SetupGuard {
     /// the gateway, which goes with its launcher whatever happens.
     pub(super) fn launch(mut self) -> Launched {
         let gateway = self.resources.take().and_then(Resources::keep);
-        if let Some(home) = self.home.take() {
-            home.keep();
+        for volume in self.volumes.drain(..) {
+            volume.keep();
         }
         let Some(session) = self.session.take() else {
             unreachable!("this and `drop` take it, and both end the guard");
@@ -181,11 +196,11 @@ impl SetupGuard {
 impl Drop for SetupGuard {
     fn drop(&mut self) {
         let is_clear = (self.resources.take()).is_none_or(|mut resources| resources.remove_all());
-        // After the container that has it mounted.
-        let has_no_home = (self.home.take()).is_none_or(|home| home.release().is_ok());
+        // After the container that has them mounted.
+        let volumes = self.volumes.drain(..).map(VolumeLease::release);
+        let is_clear = volumes.fold(is_clear, |is_clear, released| is_clear && released.is_ok());
         if let Some(mut session) = self.session.take()
             && is_clear
-            && has_no_home
         {
             // A record that can't be removed is found by `recover`, like a left-over volume.
             drop(match self.resume_phase {

@@ -49,7 +49,8 @@ pub struct Filled {
     pub removed: u32,
 }
 
-/// Brings the places of a profile on this engine to `count`.
+/// Brings the places of a profile on this engine to `count`; to none if the profile has volumes,
+/// which belong to a session that is not there yet.
 ///
 /// # Errors
 /// The engine's, or the disk's; what was made until then stays.
@@ -60,6 +61,10 @@ pub fn fill(
     count: u32,
 ) -> Result<Filled, PoolError> {
     let fit = Fingerprint::of(cx, plan);
+    let count = match plan.mounts.is_empty() {
+        true => count,
+        false => 0,
+    };
     let mut filled = Filled::default();
     for (tag, slot) in pool.ready()? {
         if slot.profile != plan.profile || slot.engine != cx.info.endpoint {

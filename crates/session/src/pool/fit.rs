@@ -32,6 +32,9 @@ impl Fingerprint {
         for alias in plan.hosts() {
             let _infallible = writeln!(text, "{alias:?}");
         }
+        for mount in &plan.mounts {
+            let _infallible = writeln!(text, "{mount:?}");
+        }
         let _infallible = write!(text, "{} {:?}", plan.policy.is_some(), plan.home);
         Self(Digest::of(text.as_bytes()).to_hex())
     }

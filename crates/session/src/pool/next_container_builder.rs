@@ -6,6 +6,7 @@ use lazaret_runtime::ContainerLease;
 
 use crate::context::SessionContext;
 use crate::engine::containers::{ContainerPlan, ContainerSpecs};
+use crate::engine::mount::MountPlan;
 use crate::engine::owner::ResourceOwner;
 use crate::engine::resources::{Resources, VolumePresence};
 use crate::pool::next_container::{NextContainer, drop_next_container, now};
@@ -27,7 +28,8 @@ pub struct NextContainerBuilder<'a> {
 
 impl<'a> NextContainerBuilder<'a> {
     /// Looks whether a session is to have one: it keeps its volume, its profile's pool is to
-    /// hold any, and its engine lets two containers have one volume.
+    /// hold any, and its engine lets two containers have one volume. A container that waits would
+    /// hold on to a shared volume that is replaced, so with one of those there is none.
     ///
     /// # Errors
     /// The disk's.
@@ -40,6 +42,7 @@ impl<'a> NextContainerBuilder<'a> {
         let record = session.record();
         let is_wanted = record.keep == KeepVolume::Always
             && cx.info.capabilities.shares_volumes
+            && !plan.mounts.iter().any(MountPlan::is_shared)
             && PoolSizes::of(store).get(&plan.profile) > 0;
         if !is_wanted {
             return Ok(None);

@@ -174,7 +174,10 @@ fn start(
     let began = Instant::now();
     let owner = record.owner();
     let volume = match &service.data {
-        Some(_) => volume::of(&owner, dir, &service.name).provide(cx, porter)?,
+        Some(_) => {
+            let given = dir.file("services").join(service.name.as_str());
+            volume::of(&owner, &service.name).provide(cx, porter, &given)?
+        }
         None => None,
     };
     let spec = container::hardened(cx, &owner, service)?;

@@ -4,19 +4,13 @@ use lazaret_runtime::ServiceName;
 
 use crate::engine::lasting_volume::LastingVolume;
 use crate::engine::owner::ResourceOwner;
-use crate::store::SessionDir;
 
 /// Returns the volume of a service.
-pub(super) fn of<'a>(
-    owner: &'a ResourceOwner,
-    dir: &SessionDir,
-    name: &ServiceName,
-) -> LastingVolume<'a> {
+pub(super) fn of<'a>(owner: &'a ResourceOwner, name: &ServiceName) -> LastingVolume<'a> {
     LastingVolume {
         owner,
         name: owner.service_volume(name),
         guard: owner.service_guard(name),
         role: "service",
-        dir: dir.file("services").join(name.as_str()),
     }
 }

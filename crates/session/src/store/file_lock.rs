@@ -56,6 +56,19 @@ pub(crate) enum FileLock {
 }
 
 impl FileLock {
+    /// Shares the lock of a file that is there, and that still has its name once it is locked;
+    /// `None` if there is no such file.
+    ///
+    /// # Errors
+    /// It can't be opened or looked at.
+    pub(crate) fn shared(path: &Path) -> Result<Option<File>, PathError> {
+        let Some(file) = ok_if_absent(File::open(path)).at(path)? else {
+            return Ok(None);
+        };
+        file.lock_shared().at(path)?;
+        Ok(has_name(&file, path)?.then_some(file))
+    }
+
     /// Locks a file that is there, and that still has its name once it is locked.
     ///
     /// # Errors
@@ -67,13 +80,18 @@ impl FileLock {
         if !granted(file.try_lock()).at(path)? {
             return Ok(Self::Held);
         }
-        let named = fs::symlink_metadata(path).map(|named| (named.dev(), named.ino()));
-        let locked = file.metadata().at(path)?;
-        Ok(match named {
-            Ok(named) if named == (locked.dev(), locked.ino()) => Self::Taken(file),
-            _ => Self::Gone,
+        Ok(match has_name(&file, path)? {
+            true => Self::Taken(file),
+            false => Self::Gone,
         })
     }
+}
+
+/// Whether an open file still has the name that it was opened by.
+fn has_name(file: &File, path: &Path) -> Result<bool, PathError> {
+    let named = fs::symlink_metadata(path).map(|named| (named.dev(), named.ino()));
+    let opened = file.metadata().at(path)?;
+    Ok(named.is_ok_and(|named| named == (opened.dev(), opened.ino())))
 }
 
 fn granted(tried: Result<(), TryLockError>) -> io::Result<bool> {

@@ -35,6 +35,14 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
             .hinted("Put it into ~/.config/lazaret/profiles/ and name it."));
     }
     let profile = profile::load(&args.profile, &app.env)?;
+    if !profile.volumes.is_empty() {
+        let text = format!(
+            "profile {} has volumes, which belong to a session: a warm container has none",
+            profile.name
+        );
+        return Err(Failure::message(FailureKind::Refused, text)
+            .hinted("Keep a session: `lazaret start NAME` goes on with its volumes."));
+    }
     let user = UserNetwork::load(&app.env)?;
     let store = Store::open(&app.env.state_dir()?)?;
     let detected = app.engine()?;
@@ -49,6 +57,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
             .collect(),
         // One with a volume fits the session that has it, and no other.
         home: HomeStorage::Memory,
+        mounts: Vec::new(),
         profile: profile.name,
         image,
         porter,

@@ -171,6 +171,7 @@ pub(in crate::commands) fn job(
         from: args.from,
         terminal: TerminalMode::None,
         stdin: CommandStdin::Empty,
+        fills: None,
         profile,
     })
 }

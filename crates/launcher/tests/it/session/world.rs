@@ -533,6 +533,7 @@ impl World {
             }),
             services: Vec::new(),
             home: None,
+            volumes: Vec::new(),
             credentials: credentials::resolve(&self.files, &self.env)?.into(),
             gate: self.gate,
             keep,
@@ -559,6 +560,7 @@ impl World {
         ContainerPlan {
             services: Vec::new(),
             home: HomeStorage::Memory,
+            mounts: Vec::new(),
             profile: "base".to_owned(),
             image: self.image.clone(),
             porter: self.image.clone(),

@@ -1,0 +1,51 @@
+//! `MountPlan`: a volume that the command's container has beside that of the workspace.
+
+use lazaret_runtime::{Access, VolumeId, VolumeMount, VolumeName};
+
+use crate::engine::owner::ResourceOwner;
+
+/// A volume, and where it is mounted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MountPlan {
+    /// Which volume.
+    pub source: MountSource,
+    /// An absolute path inside.
+    pub target: String,
+}
+
+/// Which volume is mounted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MountSource {
+    /// The session's own; it stays until the session is removed.
+    Kept(VolumeId),
+    /// The session's copy of a shared volume; it goes with the copy of the workspace.
+    Copied(VolumeId),
+    /// A volume that is not the session's.
+    Shared {
+        /// Its name in the engine.
+        volume: VolumeName,
+        /// Read-only, unless the command is the one that fills it.
+        access: Access,
+    },
+}
+
+impl MountPlan {
+    /// Returns the mount in the container of `owner`.
+    pub(crate) fn of(&self, owner: &ResourceOwner) -> VolumeMount {
+        let (volume, access) = match &self.source {
+            MountSource::Kept(id) => (owner.kept_volume(id), Access::ReadWrite),
+            MountSource::Copied(id) => (owner.copied_volume(id), Access::ReadWrite),
+            MountSource::Shared { volume, access } => (volume.clone(), *access),
+        };
+        VolumeMount {
+            volume,
+            target: self.target.clone(),
+            access,
+        }
+    }
+
+    /// Returns true if the volume belongs to another owner, which may remove it.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.source, MountSource::Shared { .. })
+    }
+}
