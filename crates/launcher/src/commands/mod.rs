@@ -38,6 +38,7 @@ pub(crate) mod start;
 pub(crate) mod stop;
 pub(crate) mod sync;
 pub(crate) mod undo;
+pub(crate) mod volume;
 pub(crate) mod wait;
 pub(crate) mod watch;
 
@@ -88,6 +89,8 @@ pub enum Command {
     Policy(policy::Command),
     #[command(subcommand)]
     Pool(pool::Command),
+    #[command(subcommand)]
+    Volume(volume::Command),
     #[command(subcommand)]
     Image(image::Command),
     #[command(subcommand)]
@@ -142,6 +145,7 @@ pub(crate) fn run(
         Command::Home(command) => home::run(command, app),
         Command::Policy(command) => policy::run(command, app),
         Command::Pool(command) => pool::run(command, app),
+        Command::Volume(command) => volume::run(command, app),
         Command::Image(command) => image::run(command, app),
         Command::Profile(command) => profile::run(command, app),
         Command::Completions(args) => completions::run(args, cli(), app),

@@ -48,6 +48,7 @@ fn short_help_names_every_verb() {
       home         Review and reset homes that sessions keep
       policy       Show and change what a session's command may reach
       pool         Keep warm containers, so that runs start faster
+      volume       Fill, list and remove shared volumes, such as caches
       image        Build, check and list images
       profile      Show and check profiles
       completions  Print the completion script of a shell
