@@ -49,6 +49,7 @@ mod service;
 mod starter;
 mod terminal;
 mod times;
+mod volume;
 
 use crate::ctx::Ctx;
 
@@ -87,6 +88,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     keeper_run::SCENARIOS,
     service::SCENARIOS,
     home::SCENARIOS,
+    volume::SCENARIOS,
     private::SCENARIOS,
     kept::SCENARIOS,
     times::SCENARIOS,
