@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::api;
-use crate::ctx::{Ctx, expect, expect_eq};
+use crate::ctx::{Ctx, expect_eq};
 
 scenarios! {
     "volume/a-session-volume-is-kept" => kept;
@@ -165,10 +165,10 @@ fn whole_or_nothing(ctx: &Ctx) -> Result<(), String> {
     // A fill that is killed leaves what `recover` removes.
     let line = "volume fill tools --from copies -w project";
     let running = ctx
-        .script(line, "echo half > /tools/half; sleep 600")
+        .script(line, "echo half > /tools/half; touch /tmp/going; sleep 600")
         .start()?;
     crate::watch::wait_until("the command runs", || {
-        Ok(ctx.asks(&["true"]).unwrap_or(false))
+        Ok(ctx.asks(&["test", "-e", "/tmp/going"]).unwrap_or(false))
     })?;
     running.signal(rustix::process::Signal::KILL)?;
     drop(running.wait()?.output());
@@ -193,7 +193,7 @@ const PROGRAM: &str = "f Makefile \"include $(CARGO_HOME)/registry/leaf.mk\\nall
 
 fn builds_offline(ctx: &Ctx) -> Result<(), String> {
     ctx.profile(
-        "dev",
+        "online",
         "image = \"base\"\nvolumes = [{ cache = \"cargo\", scope = \"shared\" }]\n",
     );
     ctx.profile("bare", "image = \"base\"\n");
@@ -204,7 +204,7 @@ fn builds_offline(ctx: &Ctx) -> Result<(), String> {
     ctx.tree_is(&workspace, PROGRAM)?;
     let bare = "run bare -w project --name bare";
     ctx.exits(2, bare, "CARGO_HOME=/caches/cargo make")?;
-    ctx.exits(0, "run dev -w project --name s", "make")?
+    ctx.exits(0, "run online -w project --name s", "make")?
         .expect_text("the answer is 42")?;
     ctx.ok("rm s bare")?;
     ctx.ok("volume rm cargo").map(drop)

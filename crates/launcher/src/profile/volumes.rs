@@ -282,6 +282,19 @@ mod tests {
             text.lines().next().unwrap_or_default().to_owned()
         })
         .collect();
-        insta::assert_snapshot!(said.join("\n"), @"");
+        insta::assert_snapshot!(said.join("\n"), @r#"
+        p.toml:2:12: `volumes`: "A" is not a valid name of a profile's volume: expected a lower-case letter, then those and digits, at most 9 in all
+        p.toml:2:12: `volumes`: "volumes123" is not a valid name of a profile's volume: expected a lower-case letter, then those and digits, at most 9 in all
+        p.toml:2:12: `volumes`: `name` is missing, or `cache` such as "cargo"
+        p.toml:2:12: `volumes`: `target` is missing, expected such as "/models"
+        p.toml:2:12: `volumes`: `cache` sets `target`: leave that out
+        p.toml:2:22: found `maven`, expected one of `cargo`, `npm`, `uv`
+        p.toml:2:49: found `group`, expected `session` or `shared`
+        p.toml:2:12: `volumes`: `access` is for scope = "shared": a session writes to its own volume
+        p.toml:2:12: `volumes`: no session may write to a shared volume, since an agent could plant programs there that other sessions run; expected access = "copy" or "read-only", and `lazaret volume fill` to write to it
+        p.toml:2:43: `volumes`: two volumes have the name a
+        p.toml:2:43: `volumes`: /a/b and /a lie in one another
+        p.toml:2:12: `volumes`: `target`: found "/workspace/a", where something else is mounted or lies; expected an absolute path such as "/data"
+        "#);
     }
 }
