@@ -85,6 +85,21 @@ impl FileLock {
             false => Self::Gone,
         })
     }
+
+    /// As [`FileLock::of`], but retries: a process that is just being started has every descriptor
+    /// of its parent for a moment, and the locks with them.
+    ///
+    /// # Errors
+    /// It can't be opened or looked at.
+    pub(crate) fn soon(path: &Path) -> Result<Self, PathError> {
+        for _ in 0..GLANCES {
+            match Self::of(path)? {
+                Self::Held => std::thread::sleep(GLANCE),
+                outcome => return Ok(outcome),
+            }
+        }
+        Self::of(path)
+    }
 }
 
 /// Whether an open file still has the name that it was opened by.

@@ -147,7 +147,7 @@ impl SharedVolumes {
         // The newest first: while that is in use, no older one becomes the newest.
         for (tag, _) in ready.into_iter().rev() {
             let path = self.path(&tag, READY);
-            match FileLock::of(&path)? {
+            match FileLock::soon(&path)? {
                 FileLock::Taken(_lock) => fs::remove_file(&path).at(&path)?,
                 FileLock::Held if owners.is_empty() => {
                     return Err(VolumeError::InUse { id: id.clone() });
@@ -186,7 +186,7 @@ impl SharedVolumes {
         if file.is_ready && !self.is_replaced(&file.tag)? {
             return Ok(true);
         }
-        Ok(match FileLock::of(&path)? {
+        Ok(match FileLock::soon(&path)? {
             FileLock::Taken(_lock) => {
                 fs::remove_file(&path).at(&path)?;
                 false
