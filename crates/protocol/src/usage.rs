@@ -4,7 +4,7 @@
 //! host → porter   a byte: FREE or WALK
 //! porter → host   "free BYTES INODES\n"    what the volume's file system has left
 //!                 "used BYTES INODES\n"    what the volume holds
-//!                 "deep BYTES INODES\n"    the same, without what lies too deep to be counted
+//!                 "part BYTES INODES\n"    what it holds at least: directories were moved meanwhile
 //! ```
 //!
 //! The end of the porter's stdin ends it.
@@ -34,8 +34,8 @@ pub enum UsageReply {
     Free(Amount),
     /// What the volume holds.
     Used(Amount),
-    /// What it holds at least: some directories are too deep to be counted.
-    Deep(Amount),
+    /// What it holds at least: directories were moved while they were looked into.
+    Part(Amount),
 }
 
 impl UsageReply {
@@ -50,7 +50,7 @@ impl UsageReply {
         let reply = match word {
             "free" => Self::Free(amount),
             "used" => Self::Used(amount),
-            "deep" => Self::Deep(amount),
+            "part" => Self::Part(amount),
             _ => return None,
         };
         words.next().is_none().then_some(reply)
@@ -62,7 +62,7 @@ impl fmt::Display for UsageReply {
         let (word, Amount { bytes, inodes }) = match self {
             Self::Free(amount) => ("free", amount),
             Self::Used(amount) => ("used", amount),
-            Self::Deep(amount) => ("deep", amount),
+            Self::Part(amount) => ("part", amount),
         };
         write!(f, "{word} {bytes} {inodes}")
     }
@@ -81,7 +81,7 @@ mod tests {
         for reply in [
             UsageReply::Free(amount),
             UsageReply::Used(amount),
-            UsageReply::Deep(amount),
+            UsageReply::Part(amount),
         ] {
             assert_eq!(UsageReply::parse(&reply.to_string()), Some(reply));
         }

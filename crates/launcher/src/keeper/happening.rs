@@ -7,8 +7,6 @@ use lazaret_tree::escape;
 use crate::ui::session_events::show_command;
 use crate::ui::{bytes as bytes_in_words, count};
 
-const TOO_DEEP: &str = "directories are nested deeper than can be counted";
-
 /// The most characters of a text of the command's.
 const LONGEST: usize = 256;
 
@@ -47,7 +45,6 @@ pub(crate) fn words(what: &Happening) -> String {
             let (limit, used) = match by {
                 ExceededBy::Bytes => ("limits.disk", bytes_in_words(*bytes)),
                 ExceededBy::Inodes => ("limits.inodes", format!("{} files", count(*inodes))),
-                ExceededBy::Depth => return format!("paused: {TOO_DEEP}"),
             };
             format!(
                 "paused: the session holds {used}, more than {limit} allows; `lazaret limits` \

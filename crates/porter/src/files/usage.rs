@@ -4,6 +4,7 @@
 //! meanwhile: the answer is what was seen, and the host asks again.
 
 use std::collections::BTreeSet;
+use std::ffi::CString;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -16,8 +17,8 @@ use rustix::io::Errno;
 
 use crate::files::root::{self, Root};
 
-/// The deepest directory that is looked into: each level takes a descriptor.
-const DEPTH: usize = 256;
+/// How many directories are open at once, beside the root.
+const OPEN: usize = 64;
 
 /// The size of a block (`man 3type stat`: `st_blocks`).
 const BLOCK: u64 = 512;
@@ -63,44 +64,51 @@ fn free(root: &Root) -> Result<UsageReply, Errno> {
     }))
 }
 
-/// A walk over a volume.
+/// A walk over a volume, however deep that is.
+///
+/// Only the directories nearest to where it is stay open. The way back to one that was closed is
+/// `..`, which must lead to the same directory as before: the command may have moved it.
 #[derive(Debug, Default)]
 struct Walk {
     found: Amount,
     /// What has several names, and was counted.
     shared: BTreeSet<u64>,
-    /// Directories that were not looked into.
-    skipped: u64,
+    /// Directories that could not be looked into to their end.
+    lost: u64,
 }
 
 impl Walk {
     fn of(root: &Root) -> Result<UsageReply, Errno> {
         let mut walk = Self::default();
         walk.count(&rustix::fs::fstat(root)?);
-        let mut open = vec![Level::of(root.reopen().map_err(|_| Errno::MFILE)?)?];
-        while let Some(level) = open.last_mut() {
+        let top = Level::of(root.reopen().map_err(|_| Errno::MFILE)?)?;
+        let mut levels = vec![top];
+        while let Some(level) = levels.last_mut() {
+            let Some(dir) = &level.dir else {
+                walk.lost += 1;
+                levels.pop();
+                continue;
+            };
             let Some(name) = level.names.pop() else {
-                open.pop();
+                leave(&mut levels);
                 continue;
             };
             // One that has just been removed, or replaced, is not there.
-            let stat = rustix::fs::statat(&level.dir, &*name, AtFlags::SYMLINK_NOFOLLOW);
+            let stat = rustix::fs::statat(dir, &*name, AtFlags::SYMLINK_NOFOLLOW);
             let Ok(stat) = stat else { continue };
             walk.count(&stat);
             if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
                 continue;
             }
-            let inside = root::open_dir(&level.dir, &name).and_then(Level::of);
-            match inside {
-                Ok(inside) if open.len() < DEPTH => open.push(inside),
-                Ok(_) => walk.skipped += 1,
+            match root::open_dir(dir, &name).and_then(Level::of) {
+                Ok(inside) => enter(&mut levels, inside),
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-                Err(_) => walk.skipped += 1,
+                Err(_) => walk.lost += 1,
             }
         }
-        Ok(match walk.skipped {
+        Ok(match walk.lost {
             0 => UsageReply::Used(walk.found),
-            _ => UsageReply::Deep(walk.found),
+            _ => UsageReply::Part(walk.found),
         })
     }
 
@@ -118,14 +126,49 @@ impl Walk {
 /// A directory that is being looked into.
 #[derive(Debug)]
 struct Level {
-    dir: OwnedFd,
+    /// `None` while what lies deep below it is looked into, or if the way back to it is lost.
+    dir: Option<OwnedFd>,
+    /// Device and inode.
+    identity: (u64, u64),
     /// Those that were not counted yet.
-    names: Vec<std::ffi::CString>,
+    names: Vec<CString>,
 }
 
 impl Level {
     fn of(dir: OwnedFd) -> Result<Self, Errno> {
-        let names = root::names(&dir)?;
-        Ok(Self { dir, names })
+        Ok(Self {
+            identity: identity(&dir)?,
+            names: root::names(&dir)?,
+            dir: Some(dir),
+        })
+    }
+}
+
+fn identity(dir: &OwnedFd) -> Result<(u64, u64), Errno> {
+    let stat = rustix::fs::fstat(dir)?;
+    Ok((stat.st_dev, stat.st_ino))
+}
+
+/// Goes down, and closes the highest directory that is open, but for the root.
+fn enter(levels: &mut Vec<Level>, inside: Level) {
+    levels.push(inside);
+    if let Some(high) = levels.len().checked_sub(OPEN + 1)
+        && high > 0
+    {
+        levels[high].dir = None;
+    }
+}
+
+/// Goes up, and opens the directory there if it was closed.
+fn leave(levels: &mut Vec<Level>) {
+    let below = levels.pop().and_then(|level| level.dir);
+    if let (Some(below), Some(level)) = (below, levels.last_mut())
+        && level.dir.is_none()
+    {
+        let above = root::open_dir(&below, c"..");
+        let same = above
+            .ok()
+            .filter(|above| identity(above) == Ok(level.identity));
+        level.dir = same;
     }
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use lazaret_protocol::usage::{Amount, UsageReply};
+use rustix::fs::{CWD, Mode, OFlags};
 
 use super::session::porter;
 
@@ -47,15 +48,26 @@ fn con_28_each_inode_counts_once_and_with_the_blocks_that_it_has() {
     assert!(((1 << 20)..(2 << 20)).contains(&grown), "{grown} bytes");
 }
 
+/// Deeper than any process has descriptors; the paths below are longer than any path may be.
 #[test]
-fn con_28_what_is_too_deep_to_be_counted_is_said() {
+fn con_28_a_volume_of_any_depth_is_counted() {
+    const DEPTH: u64 = 5000;
     let temp = tempfile::tempdir().expect("a temporary directory");
-    let deepest = |levels: usize| temp.path().join(vec!["d"; levels].join("/"));
-    fs::create_dir_all(deepest(255)).expect("it is ours");
-    assert_eq!(walked(temp.path()).inodes, 256);
-    fs::create_dir_all(deepest(256)).expect("it is ours");
-    let answers = answers(temp.path(), "w");
-    assert!(matches!(*answers, [UsageReply::Deep(_)]), "{answers:?}");
+    nest(temp.path(), DEPTH);
+    // A directory, a file and a directory beside it at each level, and the root.
+    assert_eq!(walked(temp.path()).inodes, 3 * DEPTH + 1);
+}
+
+fn nest(root: &Path, depth: u64) {
+    let mut dir = rustix::fs::openat(CWD, root, OFlags::DIRECTORY, Mode::empty()).expect("ours");
+    for _ in 0..depth {
+        for name in ["d", "e"] {
+            rustix::fs::mkdirat(&dir, name, Mode::RWXU).expect("there is room");
+        }
+        let file = OFlags::CREATE | OFlags::WRONLY;
+        drop(rustix::fs::openat(&dir, "f", file, Mode::RUSR).expect("there is room"));
+        dir = rustix::fs::openat(&dir, "d", OFlags::DIRECTORY, Mode::empty()).expect("ours");
+    }
 }
 
 #[test]

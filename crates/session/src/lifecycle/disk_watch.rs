@@ -6,6 +6,7 @@
 
 use std::time::{Duration, Instant};
 
+use lazaret_protocol::usage::Amount;
 use lazaret_runtime::{EngineError, Spawner};
 
 use crate::context::SessionContext;
@@ -86,9 +87,9 @@ impl DiskWatch<'_> {
         let (mut held, mut estimate) = self.count(&mut counter)?;
         loop {
             let limits = self.io.disk_limits();
-            let excess = limits.and_then(|limits| limits.exceeded(held));
+            let is_full = limits.is_some_and(|limits| limits.may_be_exceeded(held));
             // A command that is being ended must not be paused.
-            if excess.is_some() && !self.is_ending() {
+            if is_full && !self.is_ending() {
                 (held, estimate) = self.hold(&mut counter)?;
                 continue;
             }
@@ -112,9 +113,10 @@ impl DiskWatch<'_> {
         drop(lock);
         let counted = self.count(counter)?;
         let limits = self.io.disk_limits();
-        if let Some(excess) = limits.and_then(|limits| limits.exceeded(counted.0)) {
+        let used = counted.0.amount();
+        if let Some(excess) = limits.and_then(|limits| limits.exceeded(used)) {
             self.io.disk(DiskState::Full(excess));
-            self.await_room(counted.0);
+            self.await_room(used);
             self.io.disk(DiskState::Released);
         }
         if let Some(paused) = paused {
@@ -124,11 +126,11 @@ impl DiskWatch<'_> {
     }
 
     /// Waits until the limits are high enough, or the command is to end, or has ended.
-    fn await_room(self, held: Counted) {
+    fn await_room(self, used: Amount) {
         let since = Instant::now();
         let is_full = || {
             let limits = self.io.disk_limits();
-            limits.and_then(|limits| limits.exceeded(held)).is_some()
+            limits.and_then(|limits| limits.exceeded(used)).is_some()
         };
         while is_full() && !self.is_ending() {
             let _ended = self.over.wait_for(TICK);
@@ -155,7 +157,7 @@ impl DiskWatch<'_> {
         let started = Instant::now();
         let free = counter.free()?;
         let counted = counter.walk()?;
-        let (Counted::All(used) | Counted::AtLeast(used)) = counted;
+        let used = counted.amount();
         self.io.disk(DiskState::Counted(used));
         Ok((counted, Estimate::new(used, free, started.elapsed())))
     }

@@ -25,8 +25,17 @@ pub(crate) struct Unknown;
 pub(crate) enum Counted {
     /// All of it.
     All(Amount),
-    /// At least that: some directories are too deep to be counted.
+    /// At least that: directories were moved meanwhile.
     AtLeast(Amount),
+}
+
+impl Counted {
+    /// Returns what was counted.
+    pub(crate) fn amount(self) -> Amount {
+        match self {
+            Self::All(amount) | Self::AtLeast(amount) => amount,
+        }
+    }
 }
 
 /// A porter that counts. Dropping it ends it.
@@ -79,7 +88,7 @@ impl UsageCounter {
     pub(crate) fn walk(&mut self) -> Result<Counted, Unknown> {
         match self.ask(WALK)? {
             UsageReply::Used(amount) => Ok(Counted::All(amount)),
-            UsageReply::Deep(amount) => Ok(Counted::AtLeast(amount)),
+            UsageReply::Part(amount) => Ok(Counted::AtLeast(amount)),
             UsageReply::Free(_) => Err(Unknown),
         }
     }

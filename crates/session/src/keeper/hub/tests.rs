@@ -5,7 +5,6 @@ use lazaret_protocol::verb::CommandStdin;
 
 use super::*;
 use crate::cancel::CancelLevel;
-use crate::porter::usage::Counted;
 
 fn hub(dir: &std::path::Path) -> (Hub, Cancel) {
     of(dir, CommandStdin::Empty)
@@ -129,7 +128,7 @@ fn con_28_a_full_session_runs_nothing_more_until_there_is_room() {
         bytes: 1001,
         inodes: 1,
     };
-    let excess = (hub.disk_limits()).exceeded(Counted::All(used)).unwrap();
+    let excess = (hub.disk_limits()).exceeded(used).unwrap();
     hub.disk(DiskState::Counted(used));
     hub.disk(DiskState::Full(excess));
     let status = hub.status();
