@@ -94,6 +94,8 @@ pub(super) fn profile(
         ));
     }
     let files = files(source, &raw.files)?;
+    let home = home(source, &raw.home, &files)?;
+    let volumes = volumes(source, &raw.volumes, home.keep)?;
     if network.mode == NetworkMode::None
         && let Some(name) = raw.files.keys().next()
     {
@@ -147,9 +149,9 @@ pub(super) fn profile(
         notify: notify(source, raw.notify.as_ref())?,
         network,
         secrets,
-        home: home(source, &raw.home, &files)?,
+        home,
         files,
-        volumes: volumes(source, &raw.volumes)?,
+        volumes,
         services: services(source, &raw.services)?,
         gate: gate(source, &raw.gate, &GateRules::DEFAULT)?,
         pr: PrRules {

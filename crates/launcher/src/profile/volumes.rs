@@ -6,6 +6,7 @@ use std::path::Path;
 use lazaret_image_builder::DataPath;
 use lazaret_runtime::{AGENT_HOME, EnvName, VolumeId};
 
+use super::HomeKeep;
 use super::cache::Cache;
 use super::raw::{RawAccess, RawScope, RawVolume};
 use super::source::{ProfileError, Source};
@@ -77,10 +78,11 @@ impl VolumeScope {
     }
 }
 
-/// Reads `[[volumes]]`.
+/// Reads `[[volumes]]`, beside a home that is kept or not.
 pub(super) fn volumes(
     source: &Source<'_>,
     raw: &[toml::Spanned<RawVolume>],
+    home: HomeKeep,
 ) -> Result<Vec<VolumeRule>, ProfileError> {
     if let Some(volume) = raw.get(MOST) {
         let message = format!("`volumes`: found {}, expected at most {MOST}", raw.len());
@@ -90,6 +92,12 @@ pub(super) fn volumes(
     for volume in raw {
         let wrong = |what: &str| source.error(&volume.span(), &format!("`volumes`: {what}"));
         let rule = rule(volume.get_ref()).map_err(|what| wrong(&what))?;
+        if home == HomeKeep::Session && Path::new(&rule.target).starts_with(AGENT_HOME) {
+            let target = &rule.target;
+            return Err(wrong(&format!(
+                "{target} is in the home, which is kept already"
+            )));
+        }
         if rules.iter().any(|other| other.id == rule.id) {
             return Err(wrong(&format!("two volumes have the name {}", rule.id)));
         }
@@ -258,6 +266,22 @@ mod tests {
                 "{target}: {said}"
             );
         }
+    }
+
+    #[test]
+    fn a_kept_home_has_no_volume_in_it() {
+        let text = |target: &str| {
+            format!(
+                "image = \"base\"\nhome.keep = \"session\"\n\
+                 volumes = [{{ name = \"a\", target = \"{target}\" }}]"
+            )
+        };
+        let said = error(&text("/home/agent/.tool"));
+        let line = said.lines().next().unwrap();
+        let expected =
+            "p.toml:3:12: `volumes`: /home/agent/.tool is in the home, which is kept already";
+        assert_eq!(line, expected);
+        parse(&text("/tool")).unwrap();
     }
 
     #[test]
