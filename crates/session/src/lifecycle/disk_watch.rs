@@ -111,9 +111,9 @@ impl DiskWatch<'_> {
         let lock = PauseLock::take(dir, LONGEST, cx.cancel)?;
         let paused = prepared.begin(&lock)?;
         drop(lock);
-        let counted = self.count(counter)?;
+        let (counted, estimate) = self.count(counter)?;
         let limits = self.io.disk_limits();
-        let used = counted.0.amount();
+        let used = counted.amount();
         if let Some(excess) = limits.and_then(|limits| limits.exceeded(used)) {
             self.io.disk(DiskState::Full(excess));
             self.await_room(used);
@@ -122,7 +122,8 @@ impl DiskWatch<'_> {
         if let Some(paused) = paused {
             self.go_on(paused)?;
         }
-        Ok(counted)
+        // What could not be read now, a further pause would not read either.
+        Ok((Counted::All(used), estimate))
     }
 
     /// Waits until the limits are high enough, or the command is to end, or has ended.
