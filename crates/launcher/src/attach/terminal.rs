@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use lazaret_runtime::TerminalSize;
 use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::{Channel, Frame, Kind};
 use lazaret_session::keeper::message::Size;
@@ -61,12 +62,10 @@ impl Driven<'_> {
             let heard = match terminal.next() {
                 Typed::Keys(bytes) => keys.read(&bytes),
                 Typed::Nothing => keys.flush(),
-                Typed::Resize(size) => {
-                    match self.send(Frame::json(Kind::Resize, &Size::from(size))) {
-                        Ok(()) => continue,
-                        Err(_) => return TypingEnd::Over,
-                    }
-                }
+                Typed::Resize(size) => match self.resized(size) {
+                    Ok(()) => continue,
+                    Err(_) => return TypingEnd::Over,
+                },
                 Typed::Gone => return TypingEnd::Over,
             };
             for key in heard {
@@ -98,8 +97,13 @@ impl Driven<'_> {
     fn take(&self) -> io::Result<()> {
         self.drives.store(true, Ordering::SeqCst);
         self.connection.send(&Frame::new(Kind::Take, Vec::new()))?;
-        let size = Size::from(lazaret_session::output::terminal::size());
-        self.send(Frame::json(Kind::Resize, &size))
+        self.resized(lazaret_session::output::terminal::size())
+    }
+
+    /// Says that the terminal has another size: who looks on is drawn for.
+    fn resized(&self, size: TerminalSize) -> io::Result<()> {
+        self.connection
+            .send(&Frame::json(Kind::Resize, &Size::from(size))?)
     }
 
     fn send(&self, frame: io::Result<Frame>) -> io::Result<()> {

@@ -1,12 +1,13 @@
 //! `Client`: what waits to be written to one client.
 //!
 //! The command never waits for a client that looks on: what such a client does not read in time is
-//! thrown away, and it gets the whole screen once it reads again. Only a client that follows holds
+//! thrown away, and it gets the whole screen once it reads again. One whose terminal has another
+//! size gets nothing else: its part of the screen, at most ten times a second. Only a client that follows holds
 //! the command up, as a pipe does.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::frame::Frame;
 
@@ -18,6 +19,9 @@ const GIVE_UP: usize = 4 << 20;
 
 /// How long the last words may take to reach a client that looks on.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How long a screen stays that was drawn for a client: more than ten a second are not seen.
+const REDRAW: Duration = Duration::from_millis(100);
 
 /// What becomes of output that a client does not read in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +47,8 @@ struct Queue {
     bytes: usize,
     /// Output was thrown away, and nothing was sent in its place yet.
     is_behind: bool,
+    /// When something was sent in the place of output.
+    resynced: Option<Instant>,
     /// Nothing is added any more.
     is_closed: bool,
     /// Nothing is written any more.
@@ -87,6 +93,20 @@ impl Client {
         self.changed.notify_all();
     }
 
+    /// Says that all is to be drawn anew in place of what is written since.
+    pub(super) fn is_to_be_drawn(&self) {
+        let mut queue = self.lock();
+        if !queue.is_closed {
+            queue.is_behind = true;
+        }
+        self.changed.notify_all();
+    }
+
+    /// Whether output was thrown away, and nothing was sent in its place yet.
+    pub(super) fn is_behind(&self) -> bool {
+        self.lock().is_behind
+    }
+
     /// Adds output, as soon as there is room or the client is gone.
     pub(super) fn deliver(&self, frame: &Frame) {
         let bytes = frame.to_bytes();
@@ -116,6 +136,7 @@ impl Client {
     pub(super) fn resync(&self, frames: impl Iterator<Item = Frame>) {
         let mut queue = self.lock();
         queue.is_behind = false;
+        queue.resynced = Some(Instant::now());
         for frame in frames {
             queue.add(frame.to_bytes());
         }
@@ -134,11 +155,17 @@ impl Client {
                 self.changed.notify_all();
                 return Next::Bytes(bytes);
             }
-            match (queue.is_behind, queue.is_closed) {
-                (true, false) => return Next::Resync,
+            queue = match (queue.is_behind, queue.is_closed) {
                 (_, true) => return Next::End,
-                (false, false) => queue = wait(self.changed.wait(queue)),
-            }
+                (false, false) => wait(self.changed.wait(queue)),
+                (true, false) => match queue.until_redrawn() {
+                    Duration::ZERO => return Next::Resync,
+                    left => {
+                        let waited = self.changed.wait_timeout(queue, left);
+                        waited.unwrap_or_else(PoisonError::into_inner).0
+                    }
+                },
+            };
         }
     }
 
@@ -183,6 +210,12 @@ impl Queue {
     fn add(&mut self, bytes: Vec<u8>) {
         self.bytes += bytes.len();
         self.frames.push_back(bytes);
+    }
+
+    /// Returns how long nothing is to be drawn anew.
+    fn until_redrawn(&self) -> Duration {
+        let since = self.resynced.map(|at| at.elapsed());
+        since.map_or(Duration::ZERO, |since| REDRAW.saturating_sub(since))
     }
 
     fn give_up(&mut self) {

@@ -135,13 +135,25 @@ impl Drawn {
         }
     }
 
-    /// Returns what a client is to get that has seen nothing.
-    pub(super) fn frames(&self) -> Vec<Frame> {
+    /// Returns the size of the terminal, if the command has one.
+    pub(super) fn size(&self) -> Option<TerminalSize> {
+        match self {
+            Self::Screen(screen) => Some(screen.state.size()),
+            Self::Pipes(_) => None,
+        }
+    }
+
+    /// Returns what a client is to get that has seen nothing. With `crop`, its terminal has that
+    /// size.
+    pub(super) fn frames(&self, crop: Option<TerminalSize>) -> Vec<Frame> {
         match self {
             Self::Screen(screen) if !screen.is_drawn => Vec::new(),
             Self::Screen(screen) => {
                 let first = Frame::new(Kind::Screen, Vec::new());
-                let rest = screen.state.restore();
+                let rest = match crop {
+                    Some(size) => screen.state.crop(size),
+                    None => screen.state.restore(),
+                };
                 std::iter::once(first)
                     .chain(Frame::data(Channel::Screen, &rest))
                     .collect()

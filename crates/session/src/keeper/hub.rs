@@ -25,6 +25,7 @@ use super::state::{Attached, Disk, State, tell_event};
 use crate::cancel::Cancel;
 use crate::lifecycle::disk_limits::{DiskLimits, DiskState};
 use crate::output::terminal::Typed;
+use lazaret_runtime::TerminalSize;
 
 /// The most clients at once.
 const MOST_CLIENTS: usize = 16;
@@ -83,13 +84,7 @@ impl Hub {
         let mut state = self.lock();
         state.quiet_since = Instant::now();
         let frames = state.draw(channel, chunk);
-        let mut followers = Vec::new();
-        for Attached { client, .. } in &state.clients {
-            match client.delivery {
-                Delivery::Lossy => frames.iter().for_each(|frame| client.offer(frame)),
-                Delivery::Lossless => followers.push(Arc::clone(client)),
-            }
-        }
+        let followers = state.show(&frames);
         drop(state);
         // Without the lock: only the command waits for them.
         for client in followers {
@@ -129,13 +124,14 @@ impl Hub {
         if let Ok(reply) = Frame::json(Kind::Reply, &Reply::Ok(accepted)) {
             client.tell(&reply);
         }
-        client.resync(state.drawn.frames().into_iter());
-        let attached = Arc::clone(&client);
-        state.clients.push(Attached {
-            client: attached,
+        let attached = Attached {
+            client: Arc::clone(&client),
             drives,
+            size: attach.size.map(TerminalSize::from),
             report: attach.report,
-        });
+        };
+        state.resync(&attached);
+        state.clients.push(attached);
         if let Some(size) = attach.size.filter(|_| drives) {
             state.resize(size.into());
         }
@@ -151,6 +147,9 @@ impl Hub {
         for attached in &mut state.clients {
             attached.drives = attached.client.id == client.id;
         }
+        // One that drove may have another size from now on, and one that was drawn for not.
+        state.redraw();
+        client.is_to_be_drawn();
     }
 
     /// Lets a client go.
@@ -171,14 +170,19 @@ impl Hub {
     /// session is over goes nowhere, and its client stays to hear how that ended.
     pub(super) fn type_in(&self, client: &Client, typed: Typed) -> bool {
         let mut state = self.lock();
-        match state.drives(client) {
-            Some(true) => {}
-            Some(false) => return false,
-            None => return true,
+        match (state.drives(client), &typed) {
+            (Some(true), _) => {}
+            (Some(false), Typed::Resize(size)) => {
+                state.is_resized(client, *size);
+                return true;
+            }
+            (Some(false), _) => return false,
+            (None, _) => return true,
         }
         state.quiet_since = Instant::now();
         let sender = match typed {
             Typed::Resize(size) => {
+                state.is_resized(client, size);
                 state.resize(size);
                 return true;
             }
@@ -209,7 +213,10 @@ impl Hub {
     /// Brings a client up to date that did not read for long.
     pub(super) fn resync(&self, client: &Client) {
         let state = self.lock();
-        client.resync(state.drawn.frames().into_iter());
+        let mut all = state.clients.iter();
+        if let Some(attached) = all.find(|attached| attached.client.id == client.id) {
+            state.resync(attached);
+        }
     }
 
     /// Shows a client each event after `since`, and those that follow.
@@ -335,11 +342,9 @@ impl Hub {
                 hub.disk.excess = None;
                 hub.happened(Happening::DiskReleased);
                 // They say over the screen that it is paused.
-                for Attached { client, .. } in &hub.clients {
-                    if client.delivery == Delivery::Lossy {
-                        client.resync(hub.drawn.frames().into_iter());
-                    }
-                }
+                let all = hub.clients.iter();
+                all.filter(|attached| attached.client.delivery == Delivery::Lossy)
+                    .for_each(|attached| hub.resync(attached));
             }
             DiskState::StaysFull => {
                 drop(hub);
@@ -440,6 +445,10 @@ impl Hub {
             let mut state = self.lock();
             let exit_code = exit.code;
             state.happened(Happening::Ended { exit_code });
+            let behind = state.clients.iter();
+            behind
+                .filter(|attached| attached.client.is_behind())
+                .for_each(|attached| state.resync(attached));
             state.watchers.clear();
             let attached = std::mem::take(&mut state.clients);
             (attached, std::mem::take(&mut state.listeners))

@@ -51,11 +51,53 @@ pub(super) struct Disk {
 pub(super) struct Attached {
     pub(super) client: Arc<Client>,
     pub(super) drives: bool,
+    /// Of its terminal, if it has one.
+    pub(super) size: Option<TerminalSize>,
     /// See [`Attach::report`](super::message::Attach::report).
     pub(super) report: bool,
 }
 
+impl Attached {
+    /// Returns the size of its terminal if that is another one than the command's, so that what the
+    /// command writes would not fit: it looks on, and is drawn for.
+    fn crop(&self, drawn: &Drawn) -> Option<TerminalSize> {
+        let looks_on = !self.drives && self.client.delivery == Delivery::Lossy;
+        let size = self.size.filter(|_| looks_on)?;
+        (drawn.size()? != size).then_some(size)
+    }
+}
+
 impl State {
+    /// Gives output to those who look on. Returns those who follow.
+    pub(super) fn show(&self, frames: &[Frame]) -> Vec<Arc<Client>> {
+        let mut followers = Vec::new();
+        for attached in &self.clients {
+            let client = &attached.client;
+            match (client.delivery, attached.crop(&self.drawn)) {
+                (Delivery::Lossless, _) => followers.push(Arc::clone(client)),
+                (Delivery::Lossy, Some(_)) => client.is_to_be_drawn(),
+                (Delivery::Lossy, None) => frames.iter().for_each(|frame| client.offer(frame)),
+            }
+        }
+        followers
+    }
+
+    /// Brings a client up to date.
+    pub(super) fn resync(&self, attached: &Attached) {
+        let frames = self.drawn.frames(attached.crop(&self.drawn));
+        attached.client.resync(frames.into_iter());
+    }
+
+    /// Has everything drawn anew for those who look on.
+    pub(super) fn redraw(&self) {
+        let lookers = self.clients.iter().filter(|attached| !attached.drives);
+        for Attached { client, .. } in lookers {
+            if client.delivery == Delivery::Lossy {
+                client.is_to_be_drawn();
+            }
+        }
+    }
+
     /// Refuses what comes too late.
     pub(super) fn accepts(&self) -> Result<(), Refused> {
         match self.session {
@@ -119,7 +161,17 @@ impl State {
     pub(super) fn resize(&mut self, size: TerminalSize) {
         if self.drawn.has_terminal() {
             self.drawn.resize(size);
+            self.redraw();
             drop(self.typed.try_send(Typed::Resize(size)));
+        }
+    }
+
+    /// Notes the size of a client's terminal.
+    pub(super) fn is_resized(&mut self, client: &Client, size: TerminalSize) {
+        let mut all = self.clients.iter_mut();
+        if let Some(attached) = all.find(|attached| attached.client.id == client.id) {
+            attached.size = Some(size);
+            client.is_to_be_drawn();
         }
     }
 

@@ -16,9 +16,13 @@ fn reading(dir: &std::path::Path) -> (Hub, Cancel) {
 }
 
 fn of(dir: &std::path::Path, stdin: CommandStdin) -> (Hub, Cancel) {
+    with(dir, Streams::Pipes(stdin))
+}
+
+fn with(dir: &std::path::Path, streams: Streams) -> (Hub, Cancel) {
     let cancel = Cancel::new();
     let hub = Hub::new(Begun {
-        streams: Streams::Pipes(stdin),
+        streams,
         typed: mpsc::sync_channel(1).0,
         journal: Journal::open(&crate::store::SessionDir::at(dir)),
         limits: Limits {
@@ -150,4 +154,70 @@ fn con_28_a_full_session_runs_nothing_more_until_there_is_room() {
     hub.disk(DiskState::StaysFull);
     assert_eq!(hub.status().state, KeeperState::Ending);
     assert_eq!(cancel.level(), Some(CancelLevel::Asked));
+}
+
+/// What a terminal of 8 columns and 2 rows shows that is sent what a client is, to the end.
+fn seen(client: &Client) -> String {
+    let cells = |count| std::num::NonZeroU16::new(count).unwrap();
+    let mut terminal = vt100::Parser::new(cells(2), cells(8), 0);
+    while let super::super::client::Next::Bytes(bytes) = client.next() {
+        let frame = Frame::read_from(&mut &*bytes).unwrap().unwrap();
+        if (frame.kind, frame.channel) == (Kind::Data, Channel::Screen) {
+            terminal.process(&frame.payload);
+        }
+    }
+    client.gone();
+    terminal.screen().contents()
+}
+
+#[test]
+fn a_watcher_of_another_size_is_drawn_for() {
+    let temp = tempfile::tempdir().unwrap();
+    let size = |columns, rows| TerminalSize { columns, rows };
+    let (hub, _cancel) = with(temp.path(), Streams::Terminal(size(20, 4)));
+    let watch = |columns, rows| {
+        let attach = Attach {
+            mode: AttachMode::Watch,
+            size: Some(size(columns, rows).into()),
+            report: false,
+        };
+        hub.attach(&attach).unwrap()
+    };
+    let (small, resized) = (watch(8, 2), watch(20, 4));
+    hub.output(Channel::Stdout, b"first line of many\r\nsecond\r\nthird");
+    let smaller = Typed::Resize(size(8, 2));
+    assert!(hub.type_in(&resized, smaller), "it may be resized");
+    let keys = Typed::Keys(b"q".to_vec());
+    assert!(!hub.type_in(&small, keys), "it may not type");
+    hub.output(Channel::Stdout, b"\x1b[1;1H1");
+    std::thread::scope(|scope| {
+        scope.spawn(|| hub.finish(Exit::of_process(0), b""));
+        for client in [&small, &resized] {
+            assert_eq!(seen(client), "1irst li\nsecond");
+        }
+    });
+}
+
+#[test]
+fn a_watcher_is_drawn_for_once_the_driver_has_another_size() {
+    let temp = tempfile::tempdir().unwrap();
+    let size = |columns, rows| TerminalSize { columns, rows };
+    let (hub, _cancel) = with(temp.path(), Streams::Terminal(size(8, 2)));
+    let attach = |mode| {
+        let attach = Attach {
+            mode,
+            size: Some(size(8, 2).into()),
+            report: false,
+        };
+        hub.attach(&attach).unwrap()
+    };
+    let (driver, watcher) = (attach(AttachMode::Drive), attach(AttachMode::Watch));
+    hub.output(Channel::Stdout, b"one");
+    assert!(hub.type_in(&driver, Typed::Resize(size(30, 5))));
+    hub.output(Channel::Stdout, b", and a line that is longer");
+    hub.detach(&driver);
+    std::thread::scope(|scope| {
+        scope.spawn(|| hub.finish(Exit::of_process(0), b""));
+        assert_eq!(seen(&watcher), "one, and");
+    });
 }

@@ -12,6 +12,7 @@
 //! `emulator` and `interpret` draw, `restore` writes the screen, `replies` answers queries.
 
 mod charsets;
+mod crop;
 mod emulator;
 mod filter;
 mod interpret;

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use lazaret_runtime::TerminalSize;
 
+use super::crop::crop;
 use super::emulator::Emulator;
 use super::leave::LEAVE;
 use super::replies::Replies;
@@ -76,6 +77,15 @@ impl ScreenState {
         // The command chooses what is written, see `Emulator::guarded`.
         let restored = catch_unwind(AssertUnwindSafe(|| restore(&self.emulator)));
         restored.unwrap_or_else(|_| LEAVE.to_vec())
+    }
+
+    /// Returns bytes that show the upper left part of this screen on a terminal of another size,
+    /// whatever it showed before, and no mode that a command has set.
+    ///
+    /// At most 256 bytes for each cell and 32 KiB.
+    pub fn crop(&self, size: TerminalSize) -> Vec<u8> {
+        let cropped = catch_unwind(AssertUnwindSafe(|| crop(&self.emulator, size)));
+        cropped.unwrap_or_else(|_| LEAVE.to_vec())
     }
 
     /// Returns how often the emulator failed and the screen started empty again.
