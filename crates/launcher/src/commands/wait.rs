@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::{Duration, Instant};
 
+use lazaret_runtime::SessionId;
 use serde_json::json;
 
 use crate::app::App;
@@ -17,13 +19,19 @@ use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::Kind;
 use lazaret_session::keeper::journal::{Happening, SessionEvent};
 use lazaret_session::keeper::message::{KeeperState, Request};
-use lazaret_session::store::Store;
+use lazaret_session::store::record::Phase;
+use lazaret_session::store::{SessionDir, Store};
+
+/// How soon to look again at a session that is starting.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Condition {
     /// The session is at rest: its changes are applied or wait
     Exit,
+    /// Its command runs: services are ready, and setup steps have run
+    Ready,
     /// Its command has ended
     Idle,
     /// Its command wants something from you (a bell, OSC 9 or OSC 777), or has ended
@@ -51,22 +59,25 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     let id = args.session.find(Unnamed::Newest, &store, app)?;
     let dir = store.find(&id)?;
-    let asked = |request: &Request| match Connection::ask(&dir, request) {
-        Ok(asked) => Ok(asked),
-        // It is about to end by itself.
-        Err(error) => Err(unanswered(&id, error)),
-    };
-    // First, so that nothing is missed between the two.
-    let heard = asked(&Request::Events { since: u64::MAX })?;
-    let state = match asked(&Request::Status)? {
-        Some((_, accepted)) => accepted.status.map(|status| status.state),
-        None => None,
-    };
-    let (Some((heard, _)), Some(state)) = (heard, state) else {
-        return came(&id, "ended", app);
+    let limit = args.timeout.map(|Span(limit)| limit);
+    let until_late = limit.and_then(|limit| Instant::now().checked_add(limit));
+    let (heard, state) = loop {
+        if let Some(reached) = reach(&id, &dir)? {
+            break reached;
+        }
+        if !is_starting(&store, &id, &dir)? {
+            return came(&id, "ended", app);
+        }
+        if until_late.is_some_and(|late| Instant::now() >= late) {
+            return Ok(ExitCode::TIMEOUT);
+        }
+        if app.cancel.sleep(LOOK).is_err() {
+            return Ok(ExitCode::INTERRUPTED);
+        }
     };
     let is_there = match args.condition {
         Condition::Exit => false,
+        Condition::Ready => true,
         Condition::Idle | Condition::NeedsInput => {
             !matches!(state, KeeperState::Running | KeeperState::Paused)
         }
@@ -75,13 +86,15 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     if is_there {
         let what = match args.condition {
             Condition::Disk => "disk",
+            Condition::Ready => "ready",
             _ => "idle",
         };
         return came(&id, what, app);
     }
     let is_late = Arc::new(AtomicBool::new(false));
     let (over, ended) = mpsc::channel::<()>();
-    if let Some(Span(limit)) = args.timeout {
+    if let Some(late) = until_late {
+        let limit = late.saturating_duration_since(Instant::now());
         let (late, leaving) = (Arc::clone(&is_late), heard.clone());
         thread::spawn(move || {
             if ended.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
@@ -99,6 +112,26 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         (None, true) => Ok(ExitCode::TIMEOUT),
         (None, false) => came(&id, came_to, app),
     }
+}
+
+/// Listens to what happens in a session, and asks where it is; `None` if it has no keeper that
+/// answers.
+fn reach(id: &SessionId, dir: &SessionDir) -> Result<Option<(Connection, KeeperState)>, Failure> {
+    let asked = |request: &Request| {
+        // One that answers no more is about to end by itself.
+        Connection::ask(dir, request).map_err(|error| unanswered(id, error))
+    };
+    // First, so that nothing is missed between the two.
+    let heard = asked(&Request::Events { since: u64::MAX })?;
+    let status = asked(&Request::Status)?.and_then(|(_, accepted)| accepted.status);
+    let state = status.map(|status| status.state);
+    Ok(heard.map(|(heard, _)| heard).zip(state))
+}
+
+/// Whether a process works on a session whose command has not started.
+fn is_starting(store: &Store, id: &SessionId, dir: &SessionDir) -> Result<bool, Failure> {
+    let phase = dir.record()?.phase;
+    Ok(matches!(phase, Phase::Preparing | Phase::Syncing) && store.is_live(id)?)
 }
 
 /// Reads events until the condition holds or the session is at rest. Returns what came.
@@ -120,11 +153,7 @@ fn until(condition: Condition, heard: &Connection) -> &'static str {
     "ended"
 }
 
-fn came(
-    id: &lazaret_runtime::SessionId,
-    what: &'static str,
-    app: &App,
-) -> Result<ExitCode, Failure> {
+fn came(id: &SessionId, what: &'static str, app: &App) -> Result<ExitCode, Failure> {
     match app.ui.format() {
         OutputFormat::Json => app
             .ui
@@ -132,6 +161,7 @@ fn came(
         OutputFormat::Text => app.ui.status(&format!(
             "session {id}: {}",
             match what {
+                "ready" => "its command runs",
                 "idle" => "its command has ended",
                 "needs_input" => "its command wants something from you",
                 "disk" => "it holds more than its limits allow, and is paused",
