@@ -63,7 +63,7 @@ fn act(verb: Verb) -> ExitCode {
         Verb::VerifyProtection { root } => verify_protection::run(&root),
         Verb::Unfreeze => freeze::unfreeze(),
         Verb::Update { root, mode } => update::run(&root, mode),
-        Verb::Usage { root } => usage::run(&root),
+        Verb::Usage { root, more } => usage::run(&root, &more),
     }
 }
 

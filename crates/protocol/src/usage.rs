@@ -1,10 +1,11 @@
-//! What is said to `porter usage`, which tells how full a volume is.
+//! What is said to `porter usage`, which tells how full volumes are. Amounts are those of all
+//! together.
 //!
 //! ```text
 //! host → porter   a byte: FREE or WALK
-//! porter → host   "free BYTES INODES\n"    what the volume's file system has left
-//!                 "used BYTES INODES\n"    what the volume holds
-//!                 "part BYTES INODES\n"    what it holds at least: directories were moved meanwhile
+//! porter → host   "free BYTES INODES\n"    what their file systems have left
+//!                 "used BYTES INODES\n"    what they hold
+//!                 "part BYTES INODES\n"    what they hold at least: directories were moved meanwhile
 //! ```
 //!
 //! The end of the porter's stdin ends it.

@@ -14,6 +14,8 @@ use crate::commits::history_source::HistorySource;
 use crate::context::SessionContext;
 use crate::credentials::file::CredentialFile;
 use crate::engine::containers::{ContainerPlan, HomeStorage};
+use crate::engine::counted::CountedVolumes;
+use crate::engine::owner::ResourceOwner;
 use crate::home::HomeSpec;
 use crate::network::Plan;
 use crate::services::Service;
@@ -141,6 +143,16 @@ impl RunSpec<'_> {
             workspace: workspace.path().to_path_buf(),
             workspace_identity: identity(workspace.identity()),
             profile: self.profile.clone(),
+    /// Returns what counts for the disk limits beside the copy of the workspace.
+    pub(crate) fn counted_volumes(&self, owner: &ResourceOwner) -> CountedVolumes {
+        let home = self.home.as_ref().map(|_| owner.home_volume());
+        let mounts: Vec<_> = self.volumes.iter().map(Volume::mount).collect();
+        let services = self.services.iter();
+        let with_data = services.filter(|service| service.data.is_some());
+        let with_data = with_data.map(|service| &service.name);
+        CountedVolumes::of(owner, home, &mounts, with_data)
+    }
+
             command: self.command.argv.clone(),
             engine: cx.info.endpoint.clone(),
             image: self.image.reference().to_string(),

@@ -8,6 +8,7 @@ use crate::watch::SOON;
 
 scenarios! {
     "limits/disk-is-paused-and-goes-on" => bytes;
+    "limits/disk-counts-every-volume" => every_volume;
     "limits/inodes-are-paused-and-stopped" => inodes;
     "limits/a-paused-session-whose-keeper-is-killed" => killed;
 }
@@ -25,6 +26,28 @@ fn filling(ctx: &Ctx, fill: &str) -> Result<Running, String> {
     ctx.ok("wait s --for disk --timeout 60s")?
         .expect_text("holds more than its limits allow")?;
     Ok(running)
+}
+
+/// Copy, kept home, volume and data of a service: none of them is too large by itself.
+fn every_volume(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", "f a \"a\\n\"");
+    let service = "[services.db]\nimage = \"base\"\ndata = \"/data\"\n\
+                   command = [\"sh\", \"-c\", \"head -c 30m /dev/zero > /data/big; exec sleep 600\"]\n";
+    let volume = "[[volumes]]\nname = \"v\"\ntarget = \"/v\"\n";
+    let profile = "image = \"base\"\nhome.keep = \"session\"\nlimits.disk = \"100m\"\n";
+    ctx.profile("small", &format!("{profile}{volume}{service}"));
+    let script =
+        "echo begun; for at in . ~ /v; do head -c 30m /dev/zero > $at/big; done; sleep 600";
+    let run = "run small -w project --name s --apply never --timeout 10m";
+    let running = ctx.script(run, script).start()?;
+    running.until_said("begun\n")?;
+    ctx.ok("wait s --for disk --timeout 60s")?
+        .expect_text("holds more than its limits allow")?;
+    ctx.ok("limits s --disk 1g")?;
+    ctx.ok("stop s")?;
+    drop(running.wait()?);
+    ctx.ok("discard s --yes")?;
+    ctx.ok("rm s").map(drop)
 }
 
 fn state(ctx: &Ctx) -> Result<String, String> {

@@ -1,4 +1,5 @@
-//! `porter usage ROOT`: how full a volume is, as often as it is asked ([`lazaret_protocol::usage`]).
+//! `porter usage ROOT [MORE…]`: how full volumes are together, as often as it is asked
+//! ([`lazaret_protocol::usage`]).
 //!
 //! Runs in the exporter's container beside the command (CON-28). What it counts may change
 //! meanwhile: the answer is what was seen, and the host asks again.
@@ -6,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::io::{self, Read as _, Write as _};
+use std::iter;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::ExitCode;
@@ -36,18 +38,20 @@ enum UsageError {
 }
 
 /// Runs the verb.
-pub(crate) fn run(root: &str) -> ExitCode {
-    crate::exit_with("usage", answer(Path::new(root)))
+pub(crate) fn run(root: &str, more: &[String]) -> ExitCode {
+    let paths = iter::once(root).chain(more.iter().map(String::as_str));
+    crate::exit_with("usage", answer(paths))
 }
 
-fn answer(path: &Path) -> Result<(), UsageError> {
-    let root = Root::open(path)?;
+fn answer<'a>(paths: impl Iterator<Item = &'a str>) -> Result<(), UsageError> {
+    let roots = paths.map(|path| Root::open(Path::new(path)));
+    let roots = roots.collect::<Result<Vec<_>, _>>()?;
     let (mut stdin, mut stdout) = (io::stdin(), io::stdout());
     let mut asked = [0];
     while stdin.read(&mut asked).map_err(UsageError::Stdin)? == 1 {
         let reply = match asked {
-            [FREE] => free(&root),
-            _ => Walk::of(&root),
+            [FREE] => free(&roots),
+            _ => Walk::of(&roots),
         };
         let reply = reply.map_err(|errno| UsageError::Volume(errno.into()))?;
         writeln!(stdout, "{reply}").map_err(UsageError::Stdout)?;
@@ -56,36 +60,51 @@ fn answer(path: &Path) -> Result<(), UsageError> {
     Ok(())
 }
 
-fn free(root: &Root) -> Result<UsageReply, Errno> {
-    let file_system = rustix::fs::fstatvfs(root)?;
-    Ok(UsageReply::Free(Amount {
-        bytes: file_system.f_bfree.saturating_mul(file_system.f_frsize),
-        inodes: file_system.f_ffree,
-    }))
+fn free(roots: &[Root]) -> Result<UsageReply, Errno> {
+    let mut free = Amount::default();
+    let mut seen = BTreeSet::new();
+    for root in roots {
+        // Volumes of one file system share what it has left.
+        if seen.insert(rustix::fs::fstat(root)?.st_dev) {
+            let file_system = rustix::fs::fstatvfs(root)?;
+            let bytes = file_system.f_bfree.saturating_mul(file_system.f_frsize);
+            free.bytes = free.bytes.saturating_add(bytes);
+            free.inodes = free.inodes.saturating_add(file_system.f_ffree);
+        }
+    }
+    Ok(UsageReply::Free(free))
 }
 
-/// A walk over a volume, however deep that is.
+/// A walk over volumes, however deep they are.
 ///
 /// Only the directories nearest to where it is stay open. The way back to one that was closed is
 /// `..`, which must lead to the same directory as before: the command may have moved it.
 #[derive(Debug, Default)]
 struct Walk {
     found: Amount,
-    /// What has several names, and was counted.
-    shared: BTreeSet<u64>,
+    /// What has several names, and was counted: device and inode.
+    shared: BTreeSet<(u64, u64)>,
     /// Directories that could not be looked into to their end.
     lost: u64,
 }
 
 impl Walk {
-    fn of(root: &Root) -> Result<UsageReply, Errno> {
+    fn of(roots: &[Root]) -> Result<UsageReply, Errno> {
         let mut walk = Self::default();
-        walk.count(&rustix::fs::fstat(root)?);
+        roots.iter().try_for_each(|root| walk.add(root))?;
+        Ok(match walk.lost {
+            0 => UsageReply::Used(walk.found),
+            _ => UsageReply::Part(walk.found),
+        })
+    }
+
+    fn add(&mut self, root: &Root) -> Result<(), Errno> {
+        self.count(&rustix::fs::fstat(root)?);
         let top = Level::of(root.reopen().map_err(|_| Errno::MFILE)?)?;
         let mut levels = vec![top];
         while let Some(level) = levels.last_mut() {
             let Some(dir) = &level.dir else {
-                walk.lost += 1;
+                self.lost += 1;
                 levels.pop();
                 continue;
             };
@@ -96,25 +115,22 @@ impl Walk {
             // One that has just been removed, or replaced, is not there.
             let stat = rustix::fs::statat(dir, &*name, AtFlags::SYMLINK_NOFOLLOW);
             let Ok(stat) = stat else { continue };
-            walk.count(&stat);
+            self.count(&stat);
             if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
                 continue;
             }
             match root::open_dir(dir, &name).and_then(Level::of) {
                 Ok(inside) => enter(&mut levels, inside),
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-                Err(_) => walk.lost += 1,
+                Err(_) => self.lost += 1,
             }
         }
-        Ok(match walk.lost {
-            0 => UsageReply::Used(walk.found),
-            _ => UsageReply::Part(walk.found),
-        })
+        Ok(())
     }
 
     fn count(&mut self, stat: &Stat) {
         let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-        if !is_directory && stat.st_nlink > 1 && !self.shared.insert(stat.st_ino) {
+        if !is_directory && stat.st_nlink > 1 && !self.shared.insert((stat.st_dev, stat.st_ino)) {
             return;
         }
         let blocks = u64::try_from(stat.st_blocks).unwrap_or_default();

@@ -23,7 +23,13 @@ pub(super) struct Said {
 }
 
 pub(super) fn porter(verb: &str, root: &Path, stdin: &[u8]) -> Said {
-    let arguments = [verb.as_ref(), root.as_os_str()];
+    porter_on(verb, &[root], stdin)
+}
+
+/// As [`porter`], on several paths.
+pub(super) fn porter_on(verb: &str, paths: &[&Path], stdin: &[u8]) -> Said {
+    let paths = paths.iter().map(|path| path.as_os_str());
+    let arguments = std::iter::once(verb.as_ref()).chain(paths);
     let output = duct::cmd(env!("CARGO_BIN_EXE_lazaret-porter"), arguments)
         .stdin_bytes(stdin)
         .stdout_capture()

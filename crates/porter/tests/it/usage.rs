@@ -7,11 +7,11 @@ use std::path::Path;
 use lazaret_protocol::usage::{Amount, UsageReply};
 use rustix::fs::{CWD, Mode, OFlags};
 
-use super::session::porter;
+use super::session::porter_on;
 
 /// Returns what a porter answers, and how many bytes it was asked.
-fn answers(root: &Path, asked: &str) -> Vec<UsageReply> {
-    let said = porter("usage", root, asked.as_bytes()).ok();
+fn answers(roots: &[&Path], asked: &str) -> Vec<UsageReply> {
+    let said = porter_on("usage", roots, asked.as_bytes()).ok();
     let lines = String::from_utf8(said).expect("lines");
     let parse = |line| UsageReply::parse(line).expect("an answer");
     lines.lines().map(parse).collect()
@@ -19,7 +19,12 @@ fn answers(root: &Path, asked: &str) -> Vec<UsageReply> {
 
 #[track_caller]
 fn walked(root: &Path) -> Amount {
-    match *answers(root, "w") {
+    walked_all(&[root])
+}
+
+#[track_caller]
+fn walked_all(roots: &[&Path]) -> Amount {
+    match *answers(roots, "w") {
         [UsageReply::Used(amount)] => amount,
         ref other => panic!("{other:?}"),
     }
@@ -73,7 +78,7 @@ fn nest(root: &Path, depth: u64) {
 #[test]
 fn it_answers_as_often_as_it_is_asked() {
     let temp = tempfile::tempdir().expect("a temporary directory");
-    let answers = answers(temp.path(), "fwf");
+    let answers = answers(&[temp.path()], "fwf");
     let [
         UsageReply::Free(free),
         UsageReply::Used(_),
@@ -83,4 +88,33 @@ fn it_answers_as_often_as_it_is_asked() {
         panic!("{answers:?}");
     };
     assert!(free.bytes > 0);
+}
+
+#[test]
+fn con_28_volumes_are_counted_together() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let roots = ["one", "two", "three"].map(|name| temp.path().join(name));
+    for (root, files) in roots.iter().zip([1, 2, 3]) {
+        fs::create_dir(root).expect("it is ours");
+        for file in 0..files {
+            fs::write(root.join(file.to_string()), vec![1; 1 << 20]).expect("it is ours");
+        }
+    }
+    // A name of the same file in another volume.
+    fs::hard_link(roots[0].join("0"), roots[1].join("link")).expect("it is ours");
+    let roots = roots.each_ref().map(|root| root.as_path());
+    let all = walked_all(&roots);
+    assert_eq!(all.inodes, 3 + 6);
+    assert!(((6 << 20)..(7 << 20)).contains(&all.bytes), "{all:?}");
+    // They share a file system, whose room counts once.
+    let [UsageReply::Free(alone)] = *answers(&roots[..1], "f") else {
+        panic!("no answer");
+    };
+    let [UsageReply::Free(together)] = *answers(&roots, "f") else {
+        panic!("no answer");
+    };
+    assert!(
+        together.bytes < alone.bytes * 3 / 2,
+        "{alone:?} {together:?}"
+    );
 }

@@ -109,10 +109,12 @@ pub enum Verb {
         /// When it is surveyed.
         mode: UpdateMode,
     },
-    /// Tells how full a volume is, as often as it is asked.
+    /// Tells how full volumes are together, as often as it is asked.
     Usage {
         /// Where the volume is.
         root: String,
+        /// Where further ones are.
+        more: Vec<String>,
     },
 }
 
@@ -248,7 +250,6 @@ impl Verb {
             | Self::Protect { root: path }
             | Self::Receive { root: path }
             | Self::Release { root: path }
-            | Self::Usage { root: path }
             | Self::VerifyProtection { root: path } => argv.push(path.clone()),
             Self::Layer {
                 root,
@@ -273,6 +274,10 @@ impl Verb {
                 argv.extend(seat.options());
                 argv.push("run".to_owned());
                 seat.command.push_to(&mut argv);
+            }
+            Self::Usage { root, more } => {
+                argv.push(root.clone());
+                argv.extend_from_slice(more);
             }
             Self::Update { root, mode } => {
                 argv.push(root.clone());

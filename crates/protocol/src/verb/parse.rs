@@ -92,6 +92,7 @@ impl Verb {
             },
             "usage" => Self::Usage {
                 root: arguments.text("root")?,
+                more: arguments.0.by_ref().collect(),
             },
             "" => return Err(ArgumentError::Missing { name: "verb" }),
             other => {
@@ -293,7 +294,7 @@ const USAGES: [(&str, &str); 22] = [
     ("seat", "seat [--terminal COLUMNSxROWS] [--leave] run …"),
     ("thaw", "thaw"),
     ("update", "update ROOT [--ahead|--ground]"),
-    ("usage", "usage ROOT"),
+    ("usage", "usage ROOT [MORE…]"),
 ];
 
 /// How the porter is called if no verb is named.

@@ -91,7 +91,14 @@ fn verbs() -> Vec<Verb> {
         update(UpdateMode::Surveyed),
         update(UpdateMode::Prefetched),
         update(UpdateMode::Optimistic),
-        Verb::Usage { root: root() },
+        Verb::Usage {
+            root: root(),
+            more: Vec::new(),
+        },
+        Verb::Usage {
+            root: root(),
+            more: vec!["/volumes/1".to_owned(), "/volumes/2".to_owned()],
+        },
     ]
 }
 

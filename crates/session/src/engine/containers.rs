@@ -4,7 +4,7 @@
 //! |---|---|---|---|---|
 //! | agent | the profile's | read-write; those of the profile | agent | from the copy to the end of the command |
 //! | gateway | porter | none; the sockets | agent | beside the agent, with a network |
-//! | exporter | porter | read-only | reads everything | at the collection |
+//! | exporter | porter | read-only; the session's others, to count them | reads everything | at the collection |
 //! | viewer | porter | read-only | reads everything | for one look at a running command |
 //! | importer | porter | read-write | agent | for one `sync`, or to copy a shared volume |
 //! | guard | porter | read-write | changes owners | to protect, give back or empty |
@@ -23,6 +23,7 @@ use lazaret_runtime::{
 };
 
 use crate::context::{SessionContext, WORKSPACE};
+use crate::engine::counted::CountedVolumes;
 use crate::engine::mount::MountPlan;
 use crate::engine::owner::ResourceOwner;
 use crate::network::{SOCKETS, aliases};
@@ -152,7 +153,8 @@ impl SessionContext<'_> {
         HardenedSpec::new(spec, &self.info)
     }
 
-    /// Hardens the container that reads the volume after the command.
+    /// Hardens the container that reads the volume after the command, and meanwhile counts what
+    /// that and the volumes `counted` hold.
     ///
     /// # Errors
     /// Names the control that the engine can't enforce.
@@ -160,8 +162,11 @@ impl SessionContext<'_> {
         &self,
         record: &Record,
         image: &Pinned,
+        counted: &CountedVolumes,
     ) -> Result<HardenedSpec, Unenforceable> {
-        HardenedSpec::new(helper(&record.owner(), Role::Exporter, image), &self.info)
+        let mut spec = helper(&record.owner(), Role::Exporter, image);
+        spec.volumes.extend(counted.mounts());
+        HardenedSpec::new(spec, &self.info)
     }
 
     /// Hardens a container that reads the volume while the command runs.

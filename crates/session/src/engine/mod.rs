@@ -3,6 +3,7 @@
 pub mod cleanup;
 pub mod containers;
 pub mod empty;
+pub mod counted;
 pub mod info_cache;
 pub mod inventory;
 pub mod lasting_volume;

@@ -39,11 +39,13 @@ impl<'scope> Background<'scope> {
         let (dir, record) = (running.session.dir(), running.session.record());
         let exporter = {
             let (dir, record) = (dir.clone(), record.clone());
+            let counted = spec.counted_volumes(&record.owner());
             scope.spawn(move || {
                 let watch = DiskWatch {
                     cx,
                     dir: &dir,
                     record: &record,
+                    counted: &counted,
                     io,
                     over: command,
                 };

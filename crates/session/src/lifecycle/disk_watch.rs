@@ -10,6 +10,7 @@ use lazaret_protocol::usage::Amount;
 use lazaret_runtime::{EngineError, Spawner};
 
 use crate::context::SessionContext;
+use crate::engine::counted::CountedVolumes;
 use crate::event::Event;
 use crate::lifecycle::command_io::CommandIo;
 use crate::lifecycle::disk_limits::{DiskState, Estimate};
@@ -51,6 +52,8 @@ pub(super) struct DiskWatch<'a> {
     pub(super) cx: &'a SessionContext<'a>,
     pub(super) dir: &'a SessionDir,
     pub(super) record: &'a Record,
+    /// What counts beside the copy of the workspace.
+    pub(super) counted: &'a CountedVolumes,
     pub(super) io: &'a dyn CommandIo,
     pub(super) over: &'a Latch<CommandEnded>,
 }
@@ -83,7 +86,7 @@ impl DiskWatch<'_> {
     }
 
     fn watch(self, counter: &Spawner) -> Result<CommandEnded, DiskWatchError> {
-        let mut counter = UsageCounter::start(counter)?.ok_or(Unknown)?;
+        let mut counter = UsageCounter::start(counter, self.counted.targets())?.ok_or(Unknown)?;
         let (mut held, mut estimate) = self.count(&mut counter)?;
         loop {
             let limits = self.io.disk_limits();

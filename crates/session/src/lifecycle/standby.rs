@@ -7,6 +7,7 @@ use lazaret_image_builder::Pinned;
 use lazaret_runtime::{ContainerLease, EngineError, Process, Spawner, Unenforceable};
 
 use crate::context::SessionContext;
+use crate::engine::counted::CountedVolumes;
 use crate::event::Event;
 use crate::lifecycle::disk_watch::DiskWatch;
 use crate::lifecycle::latch::{BACKGROUND_DELAY, CommandEnded};
@@ -56,7 +57,7 @@ impl StandbyExporter {
         if over.wait_for(BACKGROUND_DELAY) == Some(CommandEnded::Lost) {
             return None;
         }
-        let made = start(cx, record, image).and_then(|lease| {
+        let made = start(cx, record, image, watch.counted).and_then(|lease| {
             let spawner = cx.spawner(&record.exporter());
             if watch.until_ended(&spawner) == CommandEnded::Lost {
                 return Ok(None);
@@ -81,7 +82,7 @@ impl StandbyExporter {
     ) -> Result<Self, ExporterError> {
         // An earlier try may have left one behind.
         cx.engine.remove_container(&record.exporter())?;
-        let lease = start(cx, record, image)?;
+        let lease = start(cx, record, image, &CountedVolumes::default())?;
         Self::listen(cx, dir, &cx.spawner(&record.exporter()), lease)
     }
 
@@ -111,9 +112,10 @@ fn start(
     cx: &SessionContext<'_>,
     record: &Record,
     image: &Pinned,
+    counted: &CountedVolumes,
 ) -> Result<ContainerLease, ExporterError> {
     let started = Instant::now();
-    let spec = cx.exporter_spec(record, image)?;
+    let spec = cx.exporter_spec(record, image, counted)?;
     let lease = ContainerLease::create(&cx.engine, &spec)?;
     cx.engine.start_container(&record.exporter())?;
     cx.timings.note("exporter", started.elapsed());

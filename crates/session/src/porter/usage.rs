@@ -1,4 +1,4 @@
-//! `UsageCounter`: asks a `porter usage` how full the volume of a session is.
+//! `UsageCounter`: asks a `porter usage` how full the volumes of a session are.
 
 use std::io::{BufReader, Write};
 use std::sync::mpsc::{self, Receiver};
@@ -51,13 +51,15 @@ impl std::fmt::Debug for UsageCounter {
 }
 
 impl UsageCounter {
-    /// Starts it in a container that can read all of the volume.
+    /// Starts it in a container that can read all of the workspace's volume, and of those that are
+    /// mounted at `more`.
     ///
     /// # Errors
     /// The engine's.
-    pub(crate) fn start(spawner: &Spawner) -> Result<Option<Self>, EngineError> {
+    pub(crate) fn start(spawner: &Spawner, more: Vec<String>) -> Result<Option<Self>, EngineError> {
         let verb = Verb::Usage {
             root: WORKSPACE.to_owned(),
+            more,
         };
         let Process { stdin, stdout, .. } = spawner.spawn(&porter(&verb, Stdin::Piped))?;
         let (answer, answers) = mpsc::channel();
