@@ -64,6 +64,8 @@ pub enum Event<'a> {
     },
     /// A service that died could not be started again.
     ServiceNotStarted(&'a dyn Error),
+    /// A setup step has run.
+    SetupStepDone { argv: &'a [String], took: Duration },
     /// A port of 127.0.0.1 leads inside.
     PortOpen { host: u16, inside: u16 },
     /// The gateway ended before the command: the network is closed.

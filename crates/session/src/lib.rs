@@ -17,6 +17,7 @@
 //! | [`keeper`] | a live session as a process of its own, and its clients |
 //! | [`network`] | the gateway beside the command, and the ports that lead inside |
 //! | [`services`], [`volumes`] | servers beside the command, and directories that outlive it |
+//! | [`setup_steps`] | what runs once before the command, such as migrations |
 //! | [`output`], [`live`], [`pool`], [`credentials`] | beside the steps |
 
 pub mod cancel;
@@ -36,6 +37,7 @@ pub mod pool;
 pub mod porter;
 pub mod services;
 pub mod settle;
+pub mod setup_steps;
 pub mod spec;
 pub mod store;
 pub mod volumes;

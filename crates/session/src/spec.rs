@@ -19,6 +19,7 @@ use crate::engine::owner::ResourceOwner;
 use crate::home::HomeSpec;
 use crate::network::Plan;
 use crate::services::Service;
+use crate::setup_steps::SetupStep;
 use crate::store::record::{
     GateLimits, KeepVolume, NetworkSummary, NewRecord, SelectionRecord, WriteScope, identity,
 };
@@ -53,6 +54,8 @@ pub struct RunSpec<'a> {
     pub network: Option<Plan>,
     /// Servers beside the command.
     pub services: Vec<Service>,
+    /// What runs before the command, in this order.
+    pub setup: Vec<SetupStep>,
     /// The home that is kept; `None` if it is in memory, and goes with the container.
     pub home: Option<HomeSpec>,
     /// Volumes of the command beside that of the workspace.
@@ -129,6 +132,16 @@ impl RunSpec<'_> {
         }
     }
 
+    /// Returns what counts for the disk limits beside the copy of the workspace.
+    pub(crate) fn counted_volumes(&self, owner: &ResourceOwner) -> CountedVolumes {
+        let home = self.home.as_ref().map(|_| owner.home_volume());
+        let mounts: Vec<_> = self.volumes.iter().map(Volume::mount).collect();
+        let services = self.services.iter();
+        let with_data = services.filter(|service| service.data.is_some());
+        let with_data = with_data.map(|service| &service.name);
+        CountedVolumes::of(owner, home, &mounts, with_data)
+    }
+
     fn service_names(&self) -> Vec<ServiceName> {
         let names = self.services.iter().map(|service| &service.name);
         names.cloned().collect()
@@ -143,16 +156,6 @@ impl RunSpec<'_> {
             workspace: workspace.path().to_path_buf(),
             workspace_identity: identity(workspace.identity()),
             profile: self.profile.clone(),
-    /// Returns what counts for the disk limits beside the copy of the workspace.
-    pub(crate) fn counted_volumes(&self, owner: &ResourceOwner) -> CountedVolumes {
-        let home = self.home.as_ref().map(|_| owner.home_volume());
-        let mounts: Vec<_> = self.volumes.iter().map(Volume::mount).collect();
-        let services = self.services.iter();
-        let with_data = services.filter(|service| service.data.is_some());
-        let with_data = with_data.map(|service| &service.name);
-        CountedVolumes::of(owner, home, &mounts, with_data)
-    }
-
             command: self.command.argv.clone(),
             engine: cx.info.endpoint.clone(),
             image: self.image.reference().to_string(),

@@ -46,6 +46,7 @@ mod remote;
 mod round_trip;
 mod round_trip_large;
 mod service;
+mod setup;
 mod starter;
 mod terminal;
 mod times;
@@ -87,6 +88,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     keeper_notices::SCENARIOS,
     keeper_run::SCENARIOS,
     service::SCENARIOS,
+    setup::SCENARIOS,
     home::SCENARIOS,
     volume::SCENARIOS,
     private::SCENARIOS,

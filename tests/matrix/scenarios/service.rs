@@ -14,6 +14,8 @@ scenarios! {
     "service/not-ready" => not_ready;
     "service/killed-with-its-keeper" => killed;
     "service/redis" => redis;
+    "service/data-of-one-start" => of_one_start;
+    "service/required-and-down" => required;
 }
 
 const TREE: &str = "f a \"a\\n\"";
@@ -262,5 +264,49 @@ fn redis(ctx: &Ctx) -> Result<(), String> {
     let report: Value = again.json()?;
     expect("it ran", || report.is_object())?;
     ctx.ok("logs s")?.expect_text("42\n")?;
+    ctx.ok("rm s").map(drop)
+}
+
+fn of_one_start(ctx: &Ctx) -> Result<(), String> {
+    let profile = PROFILE.replace("\"postgres\" }", "\"postgres\", keep = \"run\" }");
+    let step =
+        "[[setup]]\nrun = [\"psql\", \"-h\", \"localhost\", \"-c\", \"create table t ()\"]\n";
+    ctx.profile("shop", &format!("{profile}{step}"));
+    ctx.workspace("project", TREE);
+    start(ctx, "shop", "project", "s")?;
+    sql(ctx, "s", "create table other ()")?;
+    ctx.ok("stop s")?;
+    expect_eq("containers and volumes", &objects(ctx)?, &[0, 0])?;
+    // The step is due again: its table is gone with the volume.
+    ctx.ok("start s --stay")?;
+    ctx.ok("wait s --for idle")?;
+    sql(ctx, "s", "create table other ()")?;
+    // Also after a keeper that had no time to remove it.
+    ctx.kill_keeper("s")?;
+    ctx.ok("recover s")?;
+    ctx.ok("start s --stay")?;
+    ctx.ok("wait s --for idle")?;
+    sql(ctx, "s", "create table other ()")?;
+    ctx.ok("stop s")?;
+    ctx.ok("rm s")?;
+    expect_eq("containers and volumes", &objects(ctx)?, &[0, 0])
+}
+
+fn required(ctx: &Ctx) -> Result<(), String> {
+    let profile = "image = \"base\"\n[services.db]\nimage = \"base\"\nrequired = true\n\
+                   command = [\"sh\", \"-c\", \"sleep 1; exit 3\"]\n";
+    ctx.profile("shop", profile);
+    ctx.workspace("project", TREE);
+    ctx.exits(
+        0,
+        "start shop -w project --name s",
+        "echo work > made; sleep 600",
+    )?;
+    ctx.ok("wait s --for exit")?;
+    ctx.ok("events s")?
+        .expect_text("service db is down: exit code 3")?
+        .expect_text("a service that the profile requires is down")?;
+    ctx.ok("diff s")?.expect_text("made")?;
+    ctx.ok("discard s --yes")?;
     ctx.ok("rm s").map(drop)
 }

@@ -4,8 +4,9 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use lazaret_runtime::SessionId;
-use lazaret_tree::escape;
+use lazaret_tree::{AtPath as _, escape};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::app::App;
 use crate::environment::StreamKind;
@@ -100,6 +101,10 @@ fn no_log(args: &Args, id: &SessionId, runs: &[u32]) -> Failure {
         let text = format!("session {id} has no service {service}");
         return Failure::message(FailureKind::Refused, text);
     }
+    if let Some(number) = args.setup {
+        let text = format!("session {id} has no log of a setup step {number}");
+        return Failure::message(FailureKind::Refused, text);
+    }
     let text = match (args.run, runs.last()) {
         (Some(run), Some(last)) => format!("session {id} has no run {run}: the last is {last}"),
         _ => format!("session {id} has no log: its command never started"),
@@ -165,14 +170,7 @@ impl Shown<'_> {
                 ui.warn(&format!("{number} bytes of output are not in the log"));
             }
             (OutputFormat::Text, Piece::Bytes(bytes)) => {
-                // The user interface remembers a failure and reports it at the end.
-                drop(match self.app.env.streams.stdout {
-                    StreamKind::Terminal => {
-                        let text = self.sanitizer.pass(&bytes);
-                        ui.writer(Output::Stdout).write_all(text.as_bytes())
-                    }
-                    StreamKind::Other => ui.writer(Output::Stdout).write_all(&bytes),
-                });
+                print(&bytes, &mut self.sanitizer, self.app);
             }
         }
     }

@@ -5,6 +5,7 @@ use lazaret_tree::{SizedFile, escape};
 
 use super::{Failure, FailureKind};
 use crate::ui::{bytes, count};
+use lazaret_gate::format::show_command;
 use lazaret_session::cancel::Interrupted;
 use lazaret_session::commits::packer::PackError;
 use lazaret_session::engine::inventory::SweepError;
@@ -37,6 +38,7 @@ use lazaret_session::porter::export::ExportError;
 use lazaret_session::services::ServiceError;
 use lazaret_session::settle::SettleError;
 use lazaret_session::settle::workspace_lock::WorkspaceLockError;
+use lazaret_session::setup_steps::SetupStepError;
 use lazaret_session::store::history::HistoryError;
 use lazaret_session::store::record::Phase;
 use lazaret_session::store::sync_state::SyncStateError;
@@ -213,7 +215,30 @@ words!(ServiceError: Interrupted | Engine | Unenforceable | Volume | Verify | Po
     }
 );
 
-words!(RunError: Interrupted | Create | Fill | Guard | Service | Store | Io;
+words!(SetupStepError: Interrupted | Engine | Io;
+    error @ SetupStepError::NoService { .. } => Self::new(FailureKind::Profile, error),
+    SetupStepError::Failed { number, argv, code, log } => {
+        let text = format!("setup step {number} ended with exit code {code}: {}", show_command(&argv));
+        setup_failed(&text, &log)
+    }
+    SetupStepError::TookTooLong { number, argv, within, log } => {
+        let text = format!(
+            "setup step {number} took longer than {} s: {}", within.as_secs(), show_command(&argv)
+        );
+        setup_failed(&text, &log)
+    }
+);
+
+fn setup_failed(text: &str, log: &[String]) -> Failure {
+    let text = match log {
+        [] => format!("{text}; it printed nothing"),
+        lines => format!("{text}; its log ends with:\n{}", lines.join("\n")),
+    };
+    Failure::message(FailureKind::Service, text)
+        .hinted("The command did not start. `lazaret profile show` lists the steps.")
+}
+
+words!(RunError: Interrupted | Create | Fill | Guard | Service | Setup | Store | Io;
     RunError::Unreachable { id, source } => Self::new(FailureKind::State, source)
         .context("clients can't reach the session, so its command does not start")
         .hinted(nothing_is_lost(&id)),

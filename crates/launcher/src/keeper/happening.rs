@@ -58,6 +58,7 @@ pub(crate) fn words(what: &Happening) -> String {
                 StopCause::Asked => "a user asked for it",
                 StopCause::Idle => "nothing happened for as long as limits.idle says",
                 StopCause::Life => "it lasted as long as limits.life says",
+                StopCause::Service => "a service that the profile requires is down",
                 StopCause::Disk => "it held more than its limits allow for ten minutes",
             }
         ),

@@ -16,6 +16,7 @@ mod schema;
 mod secrets;
 mod services;
 mod session;
+mod setup;
 mod show;
 mod source;
 #[cfg(test)]
@@ -40,8 +41,9 @@ pub use network::{NetworkMode, NetworkRules, Publish};
 pub use notify::{NoticeKind, NotifyRules};
 pub use schema::schema;
 pub use secrets::{BrokerRule, SecretRule, SecretSource};
-pub use services::ServiceRule;
+pub use services::{ServiceKeep, ServiceRule};
 pub use session::{AttachRules, SessionRules};
+pub use setup::{SetupRepeat, SetupRule};
 pub use source::ProfileError;
 pub use tighten::{Tightened, WORKSPACE_FILE};
 pub use volumes::{SharedAccess, VolumeRule, VolumeScope};
@@ -90,6 +92,8 @@ pub struct Profile {
     pub volumes: Vec<VolumeRule>,
     /// Servers beside the command, by name.
     pub services: Vec<ServiceRule>,
+    /// What runs before the command, in this order.
+    pub setup: Vec<SetupRule>,
     /// What may come back.
     pub gate: GateRules,
     /// How commits become a pull request.

@@ -47,6 +47,8 @@ pub(super) struct RawProfile {
     #[serde(default)]
     pub(super) services: BTreeMap<Spanned<String>, RawService>,
     #[serde(default)]
+    pub(super) setup: Vec<Spanned<RawSetup>>,
+    #[serde(default)]
     pub(super) gate: RawGate,
     #[serde(default)]
     pub(super) pr: RawPr,
@@ -277,6 +279,29 @@ pub(super) struct RawService {
     pub(super) memory: Option<Spanned<ByteSize>>,
     pub(super) cpus: Option<Cores>,
     pub(super) pids: Option<Spanned<Count>>,
+    pub(super) keep: Option<RawServiceKeep>,
+    #[serde(default)]
+    pub(super) required: bool,
+}
+
+/// `services.NAME.keep`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawServiceKeep {
+    Session,
+    Run,
+}
+
+/// `[[setup]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSetup {
+    pub(super) run: Spanned<Vec<String>>,
+    #[serde(rename = "in")]
+    pub(super) place: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) always: bool,
+    pub(super) within: Option<Span>,
 }
 
 /// `[gate]`.

@@ -14,6 +14,7 @@ use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawProfile}
 use super::secrets::secrets;
 use super::services::services;
 use super::session::{attach, session};
+use super::setup::setup;
 use super::source::{ProfileError, Source};
 use super::units::{ByteSize, Span};
 use super::values::{LEAST_MEMORY, LEAST_PIDS, known_image, variables};
@@ -96,6 +97,7 @@ pub(super) fn profile(
     let files = files(source, &raw.files)?;
     let home = home(source, &raw.home, &files)?;
     let volumes = volumes(source, &raw.volumes, home.keep)?;
+    let services = services(source, &raw.services)?;
     if network.mode == NetworkMode::None
         && let Some(name) = raw.files.keys().next()
     {
@@ -152,7 +154,8 @@ pub(super) fn profile(
         home,
         files,
         volumes,
-        services: services(source, &raw.services)?,
+        setup: setup(source, &raw.setup, &services)?,
+        services,
         gate: gate(source, &raw.gate, &GateRules::DEFAULT)?,
         pr: PrRules {
             file: match &raw.pr.file {

@@ -69,9 +69,25 @@ pub fn schema() -> Value {
             "cpus": { "type": "number", "minimum": 0.01, "maximum": 4096,
                 "description": "Cores, default 2." },
             "pids": { "type": "integer", "minimum": 16, "maximum": u32::MAX,
-                "description": "Processes and threads, default 512." }
+                "description": "Processes and threads, default 512." },
+            "keep": { "enum": ["session", "run"], "default": "session",
+                "description": "How long its volume lasts: as long as the session, or anew for \
+                    each start." },
+            "required": { "type": "boolean", "default": false,
+                "description": "Whether the session is stopped when the service is down." }
         })),
         &["image"],
+    );
+    let setup = required(
+        table(json!({
+            "run": described(&strings, "The program and its arguments."),
+            "in": { "type": "string", "default": "command",
+                "description": "Where it runs: \"command\", or the name of a service." },
+            "always": { "type": "boolean", "default": false,
+                "description": "Before each command, not once in a session." },
+            "within": described(&span, "Time that it may take, default \"10m\".")
+        })),
+        &["run"],
     );
     let mut schema = required(
         table(json!({
@@ -157,6 +173,7 @@ pub fn schema() -> Value {
                 })),
                 &["from", "to"])),
             "volumes": { "type": "array", "items": volume },
+            "setup": { "type": "array", "items": setup },
             "home": table(json!({
                 "keep": { "enum": ["none", "session"], "default": "none",
                     "description": "How long the command's home is kept: not at all, or as long \

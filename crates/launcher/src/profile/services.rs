@@ -6,7 +6,7 @@ use std::time::Duration;
 use lazaret_image_builder::{DataPath, Readiness, StopSignal};
 use lazaret_runtime::{EnvName, ServiceName};
 
-use super::raw::RawService;
+use super::raw::{RawService, RawServiceKeep};
 use super::source::{ProfileError, Source};
 use super::units::ByteSize;
 use super::values::{LEAST_MEMORY, LEAST_PIDS, known_image, variables};
@@ -36,12 +36,35 @@ pub struct ServiceRule {
     pub within: Duration,
     /// What asks it to end.
     pub stop_signal: Option<StopSignal>,
+    /// How long its volume lasts.
+    pub keep: ServiceKeep,
+    /// Whether the session is stopped when it is down.
+    pub required: bool,
     /// Bytes of memory.
     pub memory: u64,
     /// Cores.
     pub cpus: f64,
     /// Processes and threads.
     pub pids: u32,
+}
+
+/// How long the volume of a service lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServiceKeep {
+    /// As long as the session.
+    Session,
+    /// As long as the services run.
+    Run,
+}
+
+impl ServiceKeep {
+    /// Returns the word of profiles.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Run => "run",
+        }
+    }
 }
 
 /// Reads `[services]`.
@@ -102,6 +125,11 @@ fn service(
         ready: raw.ready.clone(),
         within: raw.within.map_or(WITHIN, |within| within.0),
         stop_signal: raw.stop_signal,
+        keep: match raw.keep {
+            Some(RawServiceKeep::Run) => ServiceKeep::Run,
+            Some(RawServiceKeep::Session) | None => ServiceKeep::Session,
+        },
+        required: raw.required,
         memory: memory.map_or(1 << 30, |memory| memory.get_ref().0),
         cpus: raw.cpus.map_or(2.0, |cpus| cpus.0),
         pids: pids.map_or(512, |pids| pids.get_ref().0),
@@ -119,7 +147,8 @@ mod tests {
             "image = \"base\"\nservices.db = { image = \"postgres\" }\n[services.cache]\n\
              image = \"redis\"\ncommand = [\"serve\"]\ndata = \"/data\"\nwithin = \"5s\"\n\
              ready = { tcp = 6379 }\nstop_signal = \"SIGINT\"\nmemory = \"64m\"\ncpus = 0.5\n\
-             pids = 20\nenv = { A = \"b\" }",
+             pids = 20\nenv = { A = \"b\" }\n\
+             keep = \"run\"\nrequired = true",
         )
         .unwrap();
         let [cache, db] = &profile.services[..] else {
@@ -130,6 +159,8 @@ mod tests {
         assert_eq!((db.within, db.memory), (Duration::from_secs(60), 1 << 30));
         assert_eq!(cache.command, ["serve"]);
         assert_eq!(cache.stop_signal, Some(StopSignal::Interrupt));
+        assert_eq!((db.keep, db.required), (ServiceKeep::Session, false));
+        assert_eq!((cache.keep, cache.required), (ServiceKeep::Run, true));
         assert_eq!(
             (cache.memory, cache.pids, cache.within.as_secs()),
             (64 << 20, 20, 5)
@@ -167,7 +198,7 @@ mod tests {
         p.toml:2:46: `memory`: found 1m, expected at least 32m
         p.toml:2:44: `pids`: found 1, expected at least 16
         p.toml:2:45: `env`: names that start with LAZARET are set by lazaret itself
-        p.toml:2:37: unknown key `user`, expected one of `image`, `command`, `env`, `data`, `ready`, `within`, `stop_signal`, `memory`, `cpus`, `pids`
+        p.toml:2:37: unknown key `user`, expected one of `image`, `command`, `env`, `data`, `ready`, `within`, `stop_signal`, `memory`, `cpus`, `pids`, `keep`, `required`
         p.toml:2:15: missing key `image`
         "#);
         let many: String = (0..9)

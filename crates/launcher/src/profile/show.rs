@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::units::{ByteSize, Span};
 use super::{
     ApplyMode, Cache, FileRule, GitChoice, HomeRules, Isolation, Profile, SecretRule, SecretSource,
-    ServiceRule, VolumeRule,
+    ServiceRule, SetupRepeat, SetupRule, VolumeRule,
 };
 use crate::ui::sanitize;
 
@@ -47,6 +47,8 @@ struct Shown<'a> {
     volumes: Vec<ShownVolume<'a>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     services: BTreeMap<&'a str, ShownService<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    setup: Vec<ShownSetup<'a>>,
     gate: ShownGate,
     #[serde(skip_serializing_if = "Option::is_none")]
     pr: Option<ShownPr<'a>>,
@@ -169,10 +171,21 @@ struct ShownService<'a> {
     memory: String,
     cpus: f64,
     pids: u32,
+    keep: &'static str,
+    required: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     ready: Option<&'a Readiness>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     env: BTreeMap<&'a str, &'a str>,
+}
+
+#[derive(Serialize)]
+struct ShownSetup<'a> {
+    run: &'a [String],
+    #[serde(rename = "in")]
+    place: &'a str,
+    always: bool,
+    within: String,
 }
 
 #[derive(Serialize)]
@@ -223,10 +236,24 @@ fn shown_service(service: &ServiceRule) -> ShownService<'_> {
         memory: ByteSize(service.memory).to_string(),
         cpus: service.cpus,
         pids: service.pids,
+        keep: service.keep.as_str(),
+        required: service.required,
         ready: service.ready.as_ref(),
         env: (service.env.iter())
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect(),
+    }
+}
+
+fn shown_setup(step: &SetupRule) -> ShownSetup<'_> {
+    ShownSetup {
+        run: &step.run,
+        place: step
+            .service
+            .as_ref()
+            .map_or("command", |name| name.as_str()),
+        always: step.repeat == SetupRepeat::Always,
+        within: Span(step.within).to_string(),
     }
 }
 
@@ -347,6 +374,7 @@ impl Profile {
             services: (self.services.iter())
                 .map(|service| (service.name.as_str(), shown_service(service)))
                 .collect(),
+            setup: self.setup.iter().map(shown_setup).collect(),
             gate: ShownGate {
                 apply: self.gate.apply.as_str(),
                 max_entries: self.gate.max_entries,

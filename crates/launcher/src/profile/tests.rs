@@ -162,7 +162,7 @@ fn wrong_keys_and_types_are_refused_with_their_place() {
         "image = \"base\"\n[gate\napply = \"ask\"",
     ]), @r#"
     p.toml:1:1: the key `image` is missing, expected such as image = "base"
-    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `workspace`, `limits`, `session`, `attach`, `notify`, `network`, `secrets`, `files`, `volumes`, `home`, `services`, `gate`, `pr`
+    p.toml:1:1: unknown key `imagine`, expected one of `description`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `workspace`, `limits`, `session`, `attach`, `notify`, `network`, `secrets`, `files`, `volumes`, `home`, `services`, `setup`, `gate`, `pr`
     p.toml:1:9: found integer `7`, expected a string
     p.toml:2:11: found string "make", expected an array
     p.toml:3:10: found integer `8`, expected a size such as "512m" or "8g" (units: k, m, g, t)
@@ -456,6 +456,7 @@ fn the_schema_has_the_keys_that_are_read() {
         keys("/properties/volumes/items"),
         fields::<raw::RawVolume>()
     );
+    assert_eq!(keys("/properties/setup/items"), fields::<raw::RawSetup>());
     assert_eq!(
         keys("/properties/secrets/additionalProperties"),
         fields::<raw::RawSecret>()
@@ -646,6 +647,7 @@ mod tightening {
             ("volumes", "[[volumes]]\nname = \"a\"\ntarget = \"/a\""),
             ("home", "[home]\nkeep = \"session\""),
             ("services", "[services.a]\nimage = \"b\""),
+            ("setup", "[[setup]]\nrun = [\"a\"]"),
             ("pr", "[pr]\nfile = \"a\""),
             ("notify", "[notify]\ncommand = [\"a\"]"),
             ("attach", "[attach]\nprefix = \"ctrl-b\""),

@@ -295,6 +295,7 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
             "services",
             raw.services.keys().next().map(toml::Spanned::span),
         ),
+        ("setup", raw.setup.first().map(toml::Spanned::span)),
         (
             "attach",
             raw.attach.prefix.as_ref().map(toml::Spanned::span),

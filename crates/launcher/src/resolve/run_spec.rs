@@ -306,6 +306,11 @@ impl RunRequest {
             limits: limits(&self.profile),
             network: plan,
             services,
+            setup: match self.fills {
+                // A shared volume is filled by its command alone.
+                Some(_) => Vec::new(),
+                None => services::setup(&self.profile.setup),
+            },
             home,
             volumes,
             credentials: lent,

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use lazaret_image_builder::ServiceSpec;
 use lazaret_runtime::{Detected, EnvName, Limits};
-use lazaret_session::services::Service;
+use lazaret_session::services::{DataKeep, Need, Service};
+use lazaret_session::setup_steps::{Repeat, SetupStep, StepPlace};
 
 use crate::app::App;
 use crate::failure::{Failure, FailureKind};
 use crate::image::{self, ImageBuildContext};
-use crate::profile::ServiceRule;
+use crate::profile::{ServiceKeep, ServiceRule, SetupRepeat, SetupRule};
 
 /// Bytes of a service's `/dev/shm`, where servers share memory.
 const SHM: u64 = 64 << 20;
@@ -53,10 +54,35 @@ pub fn resolve(
                 ready: rule.ready.clone().or(own.ready),
                 within: rule.within,
                 stop_signal: rule.stop_signal.or(own.stop_signal).unwrap_or_default(),
+                keep: match rule.keep {
+                    ServiceKeep::Session => DataKeep::Session,
+                    ServiceKeep::Run => DataKeep::Run,
+                },
+                need: match rule.required {
+                    true => Need::Required,
+                    false => Need::Optional,
+                },
                 limits: limits(rule),
             })
         })
         .collect()
+}
+
+/// Returns the steps before the command.
+pub fn setup(rules: &[SetupRule]) -> Vec<SetupStep> {
+    let step = |rule: &SetupRule| SetupStep {
+        argv: rule.run.clone(),
+        place: match &rule.service {
+            Some(name) => StepPlace::Service(name.clone()),
+            None => StepPlace::Command,
+        },
+        repeat: match rule.repeat {
+            SetupRepeat::Once => Repeat::Once,
+            SetupRepeat::Always => Repeat::Always,
+        },
+        within: rule.within,
+    };
+    rules.iter().map(step).collect()
 }
 
 fn command(rule: &ServiceRule, own: &ServiceSpec) -> Result<Vec<String>, Failure> {

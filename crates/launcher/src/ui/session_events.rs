@@ -108,6 +108,10 @@ impl EventSink for SessionEvents {
                 )),
             },
             Event::ServiceNotStarted(error) => ui.warn(&cause(error)),
+            Event::SetupStepDone { argv, took } => {
+                let shown = elide(&show_command(argv), ui.width().saturating_sub(30));
+                ui.status(&format!("setup: {shown} took {:.1} s", took.as_secs_f64()));
+            }
             Event::PortOpen { host, inside } => {
                 ui.status(&format!("127.0.0.1:{host} leads to port {inside} inside"));
             }

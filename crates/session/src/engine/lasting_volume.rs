@@ -102,6 +102,17 @@ impl LastingVolume<'_> {
         }
     }
 
+    /// Removes the volume, if it is there and the owner's.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(crate) fn remove(&self, cx: &SessionContext<'_>) -> Result<(), EngineError> {
+        match self.is_owned(cx)? {
+            true => VolumeLease::adopt(&cx.engine, &self.name).release(),
+            false => Ok(()),
+        }
+    }
+
     /// Whether the volume is this owner's, by its labels.
     fn is_owned(&self, cx: &SessionContext<'_>) -> Result<bool, EngineError> {
         let volumes = cx.engine.volumes(Label::Store.key())?;

@@ -1,9 +1,10 @@
 //! What sessions have in an engine: names, containers, volumes, and how they go again.
 
+pub(crate) mod attempt;
 pub mod cleanup;
 pub mod containers;
-pub mod empty;
 pub mod counted;
+pub mod empty;
 pub mod info_cache;
 pub mod inventory;
 pub mod lasting_volume;

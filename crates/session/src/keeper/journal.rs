@@ -114,6 +114,8 @@ pub enum StopCause {
     Life,
     /// It held more than it may, and no user made room.
     Disk,
+    /// A service that its profile requires is down.
+    Service,
 }
 
 /// The events of a session, as one process writes them.

@@ -53,7 +53,7 @@ use crate::cancel::Cancel;
 use crate::keeper::drawn::Streams;
 use crate::keeper::frame::Channel;
 use crate::keeper::hub::{Begun, Hub};
-use crate::keeper::journal::{Happening, Journal, SessionEvent};
+use crate::keeper::journal::{Happening, Journal, SessionEvent, StopCause};
 use crate::keeper::limits::Limits;
 use crate::keeper::live::LiveContainer;
 use crate::keeper::message::Exit;
@@ -62,7 +62,8 @@ use crate::lifecycle::command_io::{CommandIo, CommandTerminal};
 use crate::lifecycle::disk_limits::{DiskLimits, DiskState};
 use crate::network::OnDenied;
 use crate::output::terminal::{CommandInput, Typed};
-use crate::services::status::ServiceChange;
+use crate::services::Need;
+use crate::services::status::{ServiceChange, ServiceState};
 use crate::store::SessionDir;
 use crate::store::record::CommandEnd;
 
@@ -255,6 +256,9 @@ impl CommandIo for Keeper {
                 state: change.state,
                 exit_code: change.exit_code,
             });
+            if change.state == ServiceState::Down && change.need == Need::Required {
+                hub.stop(StopCause::Service);
+            }
         }
     }
 

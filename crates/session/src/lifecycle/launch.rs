@@ -1,6 +1,8 @@
 //! Lets the command start: the record says so first.
 
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::ContainerLease;
+use lazaret_tree::PathError;
 
 use crate::context::SessionContext;
 use crate::event::Event;
@@ -10,6 +12,8 @@ use crate::lifecycle::setup::Launched;
 use crate::live::pause;
 use crate::porter::credentials::CredentialLender;
 use crate::services::{ServiceError, StartedServices};
+use crate::setup_steps::done::Groundwork;
+use crate::setup_steps::{SetupStepError, StepRunner};
 use crate::spec::RunSpec;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::run_log::{LogFile, next_run};
@@ -49,6 +53,35 @@ impl Guarded {
             &spec.porter,
             self.container.pending.placement,
         )?;
+        Ok(self)
+    }
+
+    /// Runs the setup steps that are due.
+    ///
+    /// # Errors
+    /// When one of them fails.
+    pub(super) fn set_up(
+        mut self,
+        cx: &SessionContext<'_>,
+        spec: &RunSpec<'_>,
+    ) -> Result<Self, SetupStepError> {
+        let is_refilled = self.container.update.is_none();
+        let network = self.container.network.as_ref();
+        StepRunner {
+            cx,
+            spec,
+            dir: &self.setup.dir(),
+            agent: &self.container.agent,
+            spawner: &self.container.spawner,
+            placement: self.container.pending.placement,
+            patterns: network.and_then(|network| network.patterns.as_ref()),
+            services: &self.services,
+            groundwork: match is_refilled || self.services.has_new_volume() {
+                true => Groundwork::New,
+                false => Groundwork::Kept,
+            },
+        }
+        .run()?;
         Ok(self)
     }
 

@@ -7,6 +7,7 @@
 //! | [`fill::Filled`] | `fill` | every control is proven (P12), then the workspace went in; the network is open |
 //! | [`guard::Guarded`] | `guard` | protected paths are root's, credentials are in place |
 //! | `guard::Guarded` | `serve` | the services are ready, in containers that are proven as well |
+//! | `guard::Guarded` | `set_up` | every setup step that is due has run |
 //! | [`launch::Running`] | `launch` | the record says so, then and only then the command starts |
 //! | [`follow::Ended`] | `follow` | the record says how the command ended |
 //! | [`stop::Stopped`] | `stop` | no process of the session is left: the volume changes no more |
@@ -79,8 +80,9 @@ pub fn run(
     let outcome = thread::scope(|beside| {
         let created = opened.create(cx, store, spec)?;
         let filled = created.fill(cx, spec)?;
-        let guarded = filled.guard(cx, spec)?.serve(cx, spec)?;
-        let mut running = guarded.launch(cx, spec)?;
+        let guarded = filled.guard(cx, spec)?;
+        let ready = guarded.serve(cx, spec)?.set_up(cx, spec)?;
+        let mut running = ready.launch(cx, spec)?;
 
         // However the command ends, what is done beside it stops waiting for that.
         let _lost = command.set_on_drop(CommandEnded::Lost);
@@ -91,7 +93,7 @@ pub fn run(
             update,
             spawner,
         } = running.follow(cx, spec, user, services.services(), &command)?;
-        services.stop();
+        let run_volumes = services.stop();
         let exporter = background.sync(cx);
 
         let id = || spec.id.clone();
@@ -105,6 +107,7 @@ pub fn run(
         let texts = BaseTexts::Sent(spec.source.dir);
         let collected = (stopped.collect(cx, exporter, texts))
             .map_err(|source| RunError::NotCollected { id: id(), source })?;
+        run_volumes.remove();
         Ok(RunOutcome { collected, update })
     });
     if let (Err(_), Some(cache_hit)) = (&outcome, &cx.cache_hit) {

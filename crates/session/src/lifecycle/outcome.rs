@@ -14,6 +14,7 @@ use crate::lifecycle::stop::StopError;
 use crate::lifecycle::supervise::CommandError;
 use crate::lifecycle::update_summary::UpdateSummary;
 use crate::services::ServiceError;
+use crate::setup_steps::SetupStepError;
 use crate::store::StoreError;
 
 /// What a run came to, before the gate.
@@ -43,6 +44,9 @@ pub enum RunError {
     /// A service does not run.
     #[error(transparent)]
     Service(#[from] ServiceError),
+    /// A setup step failed.
+    #[error(transparent)]
+    Setup(#[from] SetupStepError),
     /// The session could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),

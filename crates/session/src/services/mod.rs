@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use lazaret_image_builder::{Pinned, Readiness, StopSignal};
 use lazaret_protocol::Placement;
-use lazaret_runtime::{Engine, EngineError, EnvName, Limits, ServiceName, VolumeLease};
+use lazaret_runtime::{Engine, EngineError, EnvName, Limits, Process, ServiceName, VolumeLease};
 
 use self::server::Server;
 use self::status::{ServiceChange, ServiceState, ServiceStatus};
@@ -66,8 +66,58 @@ pub struct Service {
     pub within: Duration,
     /// What asks it to end.
     pub stop_signal: StopSignal,
+    /// How long its volume lasts.
+    pub keep: DataKeep,
+    /// What becomes of its session if it is down.
+    pub need: Need,
     /// Limits of its container.
     pub limits: Limits,
+}
+
+/// How long the volume of a service lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataKeep {
+    /// As long as its session.
+    Session,
+    /// As long as the services run: each start begins with a new one.
+    Run,
+}
+
+/// What becomes of a session if one of its services is down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// The command goes on.
+    Optional,
+    /// The session is stopped.
+    Required,
+}
+
+/// Volumes that last no longer than the services ran. Dropping it leaves them: the next start, or
+/// `rm`, removes them.
+#[derive(Debug)]
+#[must_use = "dropping it leaves them"]
+pub(crate) struct RunVolumes(Vec<VolumeLease>);
+
+/// A service that runs, for processes beside it.
+#[derive(Debug)]
+pub(crate) struct RunningService<'a> {
+    unit: &'a Unit,
+    server: &'a Server,
+}
+
+impl RunningService<'_> {
+    /// Returns its image.
+    pub(crate) fn image(&self) -> &Pinned {
+        &self.unit.service.image
+    }
+
+    /// Starts a process in its container, held as the service is.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(crate) fn spawn(&self, argv: &[String]) -> Result<Process, EngineError> {
+        self.server.spawn(self.unit, argv)
+    }
 }
 
 /// The services of a session whose command has not started. Dropping it removes their containers,
@@ -77,7 +127,15 @@ pub struct Service {
 pub(crate) struct StartedServices {
     // Before the volumes, which they have mounted.
     servers: Vec<(Arc<Unit>, Server)>,
-    volumes: Vec<VolumeLease>,
+    /// Those that were made for this start.
+    volumes: Vec<NewVolume>,
+}
+
+/// A volume that was made for a start.
+#[derive(Debug)]
+struct NewVolume {
+    lease: VolumeLease,
+    keep: DataKeep,
 }
 
 /// The services of a live session. Clones lead to the same ones; when the last but those of the
@@ -88,7 +146,11 @@ pub struct Services(Arc<Vec<Arc<Unit>>>);
 /// Asks the services to end when it is dropped: also on the way out of an error or a panic.
 #[derive(Debug)]
 #[must_use = "the services end with it"]
-pub(crate) struct StopOnDrop(Services);
+pub(crate) struct StopOnDrop {
+    services: Services,
+    /// Volumes that last as long as the services run.
+    of_run: Vec<VolumeLease>,
+}
 
 impl StartedServices {
     /// Makes volumes and containers, starts the servers, and waits until each is ready. They start
@@ -150,15 +212,34 @@ impl StartedServices {
         beside: Placement,
         tell: &'scope (dyn Fn(ServiceChange) + Sync),
     ) -> StopOnDrop {
-        for volume in self.volumes {
-            volume.keep();
+        let mut of_run = Vec::new();
+        for NewVolume { lease, keep } in self.volumes {
+            match keep {
+                DataKeep::Session => drop(lease.keep()),
+                DataKeep::Run => of_run.push(lease),
+            }
         }
         let mut units = Vec::new();
         for (unit, server) in self.servers {
             units.push(Arc::clone(&unit));
             scope.spawn(move || supervise(cx, &unit, server, beside, tell));
         }
-        StopOnDrop(Services(Arc::new(units)))
+        StopOnDrop {
+            services: Services(Arc::new(units)),
+            of_run,
+        }
+    }
+
+    /// Returns the service of this name.
+    pub(crate) fn find(&self, name: &ServiceName) -> Option<RunningService<'_>> {
+        let mut servers = self.servers.iter();
+        let (unit, server) = servers.find(|(unit, _)| unit.service.name == *name)?;
+        Some(RunningService { unit, server })
+    }
+
+    /// Whether a volume was made for this start.
+    pub(crate) fn has_new_volume(&self) -> bool {
+        !self.volumes.is_empty()
     }
 }
 
@@ -170,16 +251,25 @@ fn start(
     service: &Service,
     porter: &Pinned,
     beside: Placement,
-) -> Result<(Arc<Unit>, Server, Option<VolumeLease>), ServiceError> {
+) -> Result<(Arc<Unit>, Server, Option<NewVolume>), ServiceError> {
     let began = Instant::now();
     let owner = record.owner();
     let volume = match &service.data {
         Some(_) => {
+            let volume = volume::of(&owner, &service.name);
+            if service.keep == DataKeep::Run {
+                // What a launcher that died has left.
+                volume.remove(cx)?;
+            }
             let given = dir.file("services").join(service.name.as_str());
-            volume::of(&owner, &service.name).provide(cx, porter, &given)?
+            volume.provide(cx, porter, &given)?
         }
         None => None,
     };
+    let volume = volume.map(|lease| NewVolume {
+        lease,
+        keep: service.keep,
+    });
     let spec = container::hardened(cx, &owner, service)?;
     let unit = Arc::new(Unit::new(service.clone(), spec, dir)?);
     let server = Server::start(cx, &unit, beside)?;
@@ -193,6 +283,10 @@ fn start(
 }
 
 impl Services {
+    fn want_end(&self) {
+        self.0.iter().for_each(|unit| unit.want_end());
+    }
+
     /// Says where each is.
     pub fn status(&self) -> Vec<ServiceStatus> {
         self.0.iter().map(|unit| unit.status()).collect()
@@ -210,19 +304,41 @@ impl Services {
 impl StopOnDrop {
     /// Returns a handle to them.
     pub(crate) fn services(&self) -> Services {
-        self.0.clone()
+        self.services.clone()
     }
 
-    /// Ends them in good order, side by side, and removes their containers.
-    pub(crate) fn stop(self) {
-        self.0.0.iter().for_each(|unit| unit.want_end());
-        self.0.0.iter().for_each(|unit| unit.await_stopped());
+    /// Ends them in good order, side by side, and removes their containers. Returns the volumes
+    /// that last no longer.
+    pub(crate) fn stop(mut self) -> RunVolumes {
+        self.services.want_end();
+        self.services.0.iter().for_each(|unit| unit.await_stopped());
+        RunVolumes(std::mem::take(&mut self.of_run))
     }
 }
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        self.0.0.iter().for_each(|unit| unit.want_end());
+        self.services.want_end();
+        // They may still be mounted.
+        drop(RunVolumes(std::mem::take(&mut self.of_run)));
+    }
+}
+
+impl RunVolumes {
+    /// Removes them, once no container has them mounted.
+    pub(crate) fn remove(mut self) {
+        for volume in self.0.drain(..) {
+            // A failure is among the unremoved.
+            drop(volume.release());
+        }
+    }
+}
+
+impl Drop for RunVolumes {
+    fn drop(&mut self) {
+        for volume in self.0.drain(..) {
+            volume.keep();
+        }
     }
 }
 

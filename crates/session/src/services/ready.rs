@@ -3,21 +3,16 @@
 //! What is tried runs in the service's own container, whose loopback is the command's: so the
 //! command's image needs no client.
 
-use std::io;
-use std::sync::Arc;
-use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use lazaret_image_builder::Readiness;
 use lazaret_protocol::Verb;
-use lazaret_runtime::{Process, ProcessControl};
 
 use super::error::ServiceError;
 use super::server::Server;
 use super::unit::Unit;
 use crate::context::SessionContext;
-use crate::engine::signal::SIGKILL;
+use crate::engine::attempt::{Attempt, Streams, run_to_end};
 
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -48,7 +43,7 @@ pub(super) fn wait(
             });
         }
         cx.cancel.check()?;
-        if is_ready(unit, server)? || unit.ends() {
+        if is_ready(cx, unit, server)? || unit.ends() {
             return Ok(());
         }
         if Instant::now() >= deadline {
@@ -63,44 +58,21 @@ pub(super) fn wait(
 }
 
 /// Tries once.
-fn is_ready(unit: &Unit, server: &Server) -> Result<bool, ServiceError> {
-    match &unit.service.ready {
-        None => Ok(true),
+fn is_ready(cx: &SessionContext<'_>, unit: &Unit, server: &Server) -> Result<bool, ServiceError> {
+    let attempt = |argv: &[String], limit| -> Result<Attempt, ServiceError> {
+        let process = server.spawn(unit, argv)?;
+        Ok(run_to_end(process, Streams::discarded(), limit, cx.cancel))
+    };
+    Ok(match &unit.service.ready {
+        None => true,
         Some(Readiness::Tcp(port)) => {
             let dial = Verb::Dial { port: port.get() };
-            let ended = attempt(server.spawn(unit, &dial.to_command())?, CONNECTED);
             // A server that waits for a word keeps the connection.
-            Ok(ended.is_none_or(|code| code == 0))
+            matches!(
+                attempt(&dial.to_command(), CONNECTED)?,
+                Attempt::Exited(0) | Attempt::TookTooLong
+            )
         }
-        Some(Readiness::Command(argv)) => {
-            Ok(attempt(server.spawn(unit, argv)?, COMMAND) == Some(0))
-        }
-    }
-}
-
-/// Runs a process to its end, and returns its exit code; `None` if it was killed because it took
-/// longer than `limit`.
-fn attempt(process: Process, limit: Duration) -> Option<i32> {
-    let Process {
-        stdin,
-        stdout,
-        stderr,
-        control,
-    } = process;
-    drop(stdin);
-    for mut stream in [stdout, stderr] {
-        thread::spawn(move || drop(io::copy(&mut stream, &mut io::sink())));
-    }
-    let control: Arc<dyn ProcessControl> = control.into();
-    let (tell, ended) = mpsc::channel();
-    let waiting = Arc::clone(&control);
-    thread::spawn(move || drop(tell.send(waiting.wait())));
-    match ended.recv_timeout(limit) {
-        // What can't be followed any more was not ready.
-        Ok(code) => Some(code.unwrap_or(-1)),
-        Err(_) => {
-            drop(control.signal(SIGKILL));
-            None
-        }
-    }
+        Some(Readiness::Command(argv)) => attempt(argv, COMMAND)? == Attempt::Exited(0),
+    })
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use lazaret_protocol::{Placement, exit};
 use lazaret_runtime::{
-    ContainerLease, ExecSpec, Process, ProcessControl, Spawner, Stdin, WhenAbandoned,
+    ContainerLease, EngineError, ExecSpec, Process, ProcessControl, Spawner, Stdin, WhenAbandoned,
 };
 
 use super::error::ServiceError;
@@ -107,8 +107,8 @@ impl Server {
     ///
     /// # Errors
     /// The engine's.
-    pub(super) fn spawn(&self, unit: &Unit, argv: &[String]) -> Result<Process, ServiceError> {
-        Ok(self.spawner.spawn(&exec(unit, self.placement, argv))?)
+    pub(super) fn spawn(&self, unit: &Unit, argv: &[String]) -> Result<Process, EngineError> {
+        self.spawner.spawn(&exec(unit, self.placement, argv))
     }
 
     /// Ends it in good order: its stop signal, 15 s, then its container is removed with what is

@@ -3,6 +3,8 @@
 use lazaret_runtime::ServiceName;
 use serde::{Deserialize, Serialize};
 
+use super::Need;
+
 /// Where a service is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -63,4 +65,6 @@ pub struct ServiceChange {
     pub state: ServiceState,
     /// How it ended, if it did.
     pub exit_code: Option<i32>,
+    /// What becomes of its session if it is down.
+    pub need: Need,
 }

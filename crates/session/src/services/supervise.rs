@@ -135,6 +135,7 @@ impl Supervisor<'_> {
             name: self.unit.service.name.to_string(),
             state,
             exit_code,
+            need: self.unit.service.need,
         });
     }
 }

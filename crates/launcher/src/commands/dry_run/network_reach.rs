@@ -1,10 +1,14 @@
-//! What a command would reach: its network, its keys, its logins, and what it may only read.
+//! What a command would reach: its network, its keys, its logins, what it may only read, its
+//! services, and what runs before it.
 
 use lazaret_tree::escape;
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use lazaret_gate::format::show_command;
+
 use crate::environment::Environment;
-use crate::profile::{NetworkMode, Profile};
+use crate::profile::{NetworkMode, Profile, ServiceRule, SetupRepeat, SetupRule};
 use crate::resolve::secrets::{self, Presence};
 use lazaret_session::store::record::WriteScope;
 
@@ -17,6 +21,23 @@ pub(crate) struct NetworkReach {
     secrets: Vec<(String, String, Presence)>,
     files: Vec<(String, String, Presence)>,
     protect: Vec<String>,
+    services: Vec<Server>,
+    setup: Vec<Step>,
+}
+
+/// A server beside the command.
+#[derive(Debug, Serialize)]
+struct Server {
+    name: String,
+    image: String,
+}
+
+/// What runs before the command.
+#[derive(Debug, Serialize)]
+struct Step {
+    run: Vec<String>,
+    r#in: String,
+    always: bool,
 }
 
 impl NetworkReach {
@@ -45,6 +66,8 @@ impl NetworkReach {
                 })
                 .collect(),
             protect: bounds.protect.clone(),
+            services: profile.services.iter().map(server).collect(),
+            setup: profile.setup.iter().map(step).collect(),
         }
     }
 
@@ -66,6 +89,23 @@ impl NetworkReach {
             let paths = self.protect.iter().map(|path| escape(path.as_bytes()));
             lines.extend(paths.map(|path| format!("  {path}")));
         }
+        if !self.services.is_empty() {
+            lines.push("services".to_owned());
+            let services = self.services.iter();
+            lines.extend(
+                services.map(|server| format!("  {:<8} image {}", server.name, server.image)),
+            );
+        }
+        if !self.setup.is_empty() {
+            lines.push("setup".to_owned());
+            lines.extend(self.setup.iter().map(|step| {
+                let often = match step.always {
+                    true => ", before each command",
+                    false => "",
+                };
+                format!("  {:<8} {}{often}", step.r#in, show_command(&step.run))
+            }));
+        }
         lines
     }
 
@@ -82,7 +122,27 @@ impl NetworkReach {
             "secrets": list(&self.secrets, "host"),
             "logins": list(&self.files, "to"),
             "protect": self.protect,
+            "services": self.services,
+            "setup": self.setup,
         })
+    }
+}
+
+fn server(rule: &ServiceRule) -> Server {
+    Server {
+        name: rule.name.to_string(),
+        image: rule.image.clone(),
+    }
+}
+
+fn step(rule: &SetupRule) -> Step {
+    Step {
+        run: rule.run.clone(),
+        r#in: rule
+            .service
+            .as_ref()
+            .map_or("command".to_owned(), ToString::to_string),
+        always: rule.repeat == SetupRepeat::Always,
     }
 }
 

@@ -532,6 +532,7 @@ impl World {
                 plan
             }),
             services: Vec::new(),
+            setup: Vec::new(),
             home: None,
             volumes: Vec::new(),
             credentials: credentials::resolve(&self.files, &self.env)?.into(),

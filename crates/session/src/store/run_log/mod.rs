@@ -1,5 +1,5 @@
 //! What the commands of a session printed: a log for each run, `runs/<n>/`, which no later run
-//! writes to.
+//! writes to, and what that run was.
 //!
 //! A log is a row of segments, `log.<offset>`, each named by the number of bytes that were printed
 //! before it. The first one stays; of those that follow, the two newest do. So of a command that
@@ -58,6 +58,11 @@ fn run_dir(dir: &SessionDir, run: u32) -> PathBuf {
 /// Returns the directory of a service's log: of its last start.
 pub(crate) fn service_dir(dir: &SessionDir, name: &ServiceName) -> PathBuf {
     dir.file("services").join(name.as_str()).join("log")
+}
+
+/// Returns the directory of a setup step's log, by its number from 1.
+pub(crate) fn setup_dir(dir: &SessionDir, number: usize) -> PathBuf {
+    dir.file("setup").join(number.to_string())
 }
 
 /// Lists the segments of a log by offset.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use lazaret_runtime::ServiceName;
 use lazaret_tree::{AtPath as _, PathError};
 
-use super::{run_dir, runs, segment, segments, service_dir};
+use super::{run_dir, runs, segment, segments, service_dir, setup_dir};
 use crate::store::SessionDir;
 use crate::store::file::ok_if_absent;
 
@@ -51,6 +51,12 @@ impl RunLog {
     /// Opens the log of a service; `None` if it has none.
     pub fn of_service(dir: &SessionDir, name: &ServiceName) -> Option<Self> {
         let dir = service_dir(dir, name);
+        dir.exists().then_some(Self { dir, run: 0, at: 0 })
+    }
+
+    /// Opens the log of a setup step, by its number from 1; `None` if it has none.
+    pub fn of_setup_step(dir: &SessionDir, number: usize) -> Option<Self> {
+        let dir = setup_dir(dir, number);
         dir.exists().then_some(Self { dir, run: 0, at: 0 })
     }
 
