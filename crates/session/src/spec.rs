@@ -66,6 +66,17 @@ pub struct RunSpec<'a> {
     pub gate: GateLimits,
     /// Whether the volume outlives the gate.
     pub keep: KeepVolume,
+    /// What is kept of the run beside what it prints.
+    pub log: LogLevel,
+}
+
+/// What is kept of a run beside what it prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    /// What it was: its command, image, limits and end.
+    Info,
+    /// Also what it is sent on stdin.
+    Debug,
 }
 
 /// What goes in.

@@ -12,6 +12,7 @@ scenarios! {
     "keeper/a-run-ends-with-its-front" => ends_with_its_front;
     "keeper/a-run-is-reached-beside" => run_is_reached;
     "keeper/a-run-stands-in-a-pipe" => in_a_pipe;
+    "keeper/each-run-is-listed" => each_run;
 }
 
 const TREE: &str = "f a \"a\\n\"\n";
@@ -55,6 +56,53 @@ fn run_is_reached(ctx: &Ctx) -> Result<(), String> {
     let report = ended.json()?;
     expect_eq("the report", &report["outcome"], &Value::from("applied"))?;
     expect("it was applied", || workspace.join("new").exists())?;
+    ctx.ok("rm s").map(drop)
+}
+
+/// Each run has a summary, and what it was sent if that is wanted.
+fn each_run(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", TREE);
+    let run = |more: &[&str], script: &str| {
+        let line = [
+            "run", "base", "-w", "project", "--name", "s", "--keep", "-i",
+        ];
+        let command = ["--", "sh", "-c", script];
+        let call = ctx.call(&[&line[..], more, &command].concat());
+        call.behind(
+            ["sh", "-c", "printf 'two\nlines\n' | \"$@\"", "sh"]
+                .map(str::to_owned)
+                .to_vec(),
+        )
+    };
+    run(&[], "wc -c").run()?.expect_code(0)?.expect_text("10")?;
+    run(&["--log-level", "debug"], "cat; exit 3")
+        .run()?
+        .expect_code(3)?;
+    let listed = ctx.run_json("logs s --list --json")?;
+    for (run, exit_code) in [(0, 0), (1, 3)] {
+        let run = &listed["runs"][run];
+        expect_eq(
+            "the exit code",
+            &run["end"]["exit_code"],
+            &Value::from(exit_code),
+        )?;
+        expect_eq("the input", &run["input_bytes"], &Value::from(10))?;
+        expect_eq("the profile", &run["profile"], &Value::from("base"))?;
+        expect_eq(
+            "a mount",
+            &run["mounts"][0]["target"],
+            &Value::from("/workspace"),
+        )?;
+    }
+    ctx.ok("logs s --list")?
+        .expect_text("sh -c 'cat; exit 3'")?;
+    expect_eq(
+        "what it was sent",
+        &ctx.ok("logs s --input")?.stdout,
+        "two\nlines\n",
+    )?;
+    ctx.fails("logs s --input --run 1")?
+        .expect_text("has not kept what its command was sent")?;
     ctx.ok("rm s").map(drop)
 }
 

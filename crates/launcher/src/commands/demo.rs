@@ -19,7 +19,7 @@ use crate::resolve::run_spec::{Connected, RunRequest};
 use crate::resolve::scope;
 use crate::ui::{OutputFormat, TextTone};
 use lazaret_session::lifecycle::file_limit::FileLimit;
-use lazaret_session::spec::TerminalMode;
+use lazaret_session::spec::{LogLevel, TerminalMode};
 use lazaret_session::store::Store;
 use lazaret_session::store::record::Outcome;
 use lazaret_session::store::record::{KeepVolume, WriteScope};
@@ -104,6 +104,7 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
             terminal: TerminalMode::None,
             stdin: CommandStdin::Empty,
             fills: None,
+            log: LogLevel::Info,
             profile: profile.clone(),
         };
         ends.push(job.run(&project.workspace, &project.selector, Connected::User, app)?);

@@ -1,5 +1,7 @@
 //! `lazaret logs`.
 
+mod run_list;
+
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -15,7 +17,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::terminal::TextSanitizer;
 use crate::ui::{Output, OutputFormat};
-use lazaret_session::store::run_log::{Piece, RunLog, runs};
+use lazaret_session::store::run_log::{Piece, RunLog, kept_input, runs};
 use lazaret_session::store::{SessionDir, Store, StoreError};
 
 /// How often a log that is followed is looked at.
@@ -35,6 +37,15 @@ pub struct Args {
     /// The log of this service, since its session last started
     #[arg(long, value_name = "NAME", conflicts_with = "run")]
     pub service: Option<String>,
+    /// The log of this setup step, counted from 1: of its last run
+    #[arg(long, value_name = "N", conflicts_with_all = ["run", "service"])]
+    pub setup: Option<usize>,
+    /// What a run was sent on stdin, kept by `run --log-level debug`
+    #[arg(long, conflicts_with_all = ["service", "setup", "follow"])]
+    pub input: bool,
+    /// List the runs: when each started, how it ended, and what it ran
+    #[arg(long, conflicts_with_all = ["run", "service", "setup", "input", "follow"])]
+    pub list: bool,
     /// Go on until the command has ended
     #[arg(short, long)]
     pub follow: bool,
@@ -57,9 +68,16 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     let id = args.session.find(Unnamed::Newest, &store, app)?;
     let dir = store.find(&id)?;
-    let log = match &args.service {
-        Some(service) => of_service(&dir, service),
-        None => RunLog::open(&dir, args.run)?,
+    if args.list {
+        return run_list::show(&id, &dir, app);
+    }
+    if args.input {
+        return input(&id, &dir, args.run, app);
+    }
+    let log = match (&args.service, args.setup) {
+        (Some(service), _) => of_service(&dir, service),
+        (None, Some(number)) => RunLog::of_setup_step(&dir, number),
+        (None, None) => RunLog::open(&dir, args.run)?,
     };
     let Some(mut log) = log else {
         return Err(no_log(&args, &id, &runs(&dir)?));
@@ -90,6 +108,41 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::INTERRUPTED);
         }
     }
+}
+
+/// Shows what a run was sent on stdin, byte for byte where stdout is no terminal.
+fn input(
+    id: &SessionId,
+    dir: &SessionDir,
+    run: Option<u32>,
+    app: &App,
+) -> Result<ExitCode, Failure> {
+    let Some(path) = kept_input(dir, run)? else {
+        let text = format!("session {id} has not kept what its command was sent on stdin");
+        return Err(Failure::message(FailureKind::Refused, text)
+            .hinted("`lazaret run -i --log-level debug` keeps it."));
+    };
+    let bytes = std::fs::read(&path).at(&path)?;
+    match app.ui.format() {
+        OutputFormat::Json => app.ui.json(&json!({
+            "session": id.as_str(),
+            "input": escape(&bytes),
+        })),
+        OutputFormat::Text => print(&bytes, &mut TextSanitizer::default(), app),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints bytes of the command's.
+fn print(bytes: &[u8], sanitizer: &mut TextSanitizer, app: &App) {
+    // The user interface remembers a failure and reports it at the end.
+    drop(match app.env.streams.stdout {
+        StreamKind::Terminal => {
+            let text = sanitizer.pass(bytes);
+            app.ui.writer(Output::Stdout).write_all(text.as_bytes())
+        }
+        StreamKind::Other => app.ui.writer(Output::Stdout).write_all(bytes),
+    });
 }
 
 fn of_service(dir: &SessionDir, name: &str) -> Option<RunLog> {

@@ -41,7 +41,7 @@ use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::update::Prefetch;
 use lazaret_session::network::{PortBinding, PortSpec, bind};
 use lazaret_session::settle::workspace_lock::lock_whole_workspace;
-use lazaret_session::spec::{CommandLimits, CommandSpec, RunSpec, Source, TerminalMode};
+use lazaret_session::spec::{CommandLimits, CommandSpec, LogLevel, RunSpec, Source, TerminalMode};
 use lazaret_session::store::from_branch::FromBranch;
 use lazaret_session::store::record::{
     GateLimits, GitSelection, KeepVolume, SelectionRecord, WriteScope,
@@ -85,6 +85,8 @@ pub struct RunRequest {
     pub stdin: CommandStdin,
     /// What it writes to beside the workspace, if it fills a shared volume.
     pub fills: Option<Fill>,
+    /// What is kept of it beside what it prints.
+    pub log: LogLevel,
 }
 
 /// What a run is about, found out before an engine is asked for anything.
@@ -316,6 +318,7 @@ impl RunRequest {
             credentials: lent,
             gate: gate_limits(&self.profile),
             keep: self.volume,
+            log: self.log,
         };
         let io: &dyn CommandIo = match connected {
             Connected::User => &io,

@@ -32,15 +32,22 @@ pub enum MountSource {
 impl MountPlan {
     /// Returns the mount in the container of `owner`.
     pub(crate) fn of(&self, owner: &ResourceOwner) -> VolumeMount {
-        let (volume, access) = match &self.source {
-            MountSource::Kept(id) => (owner.kept_volume(id), Access::ReadWrite),
-            MountSource::Copied(id) => (owner.copied_volume(id), Access::ReadWrite),
-            MountSource::Shared { volume, access } => (volume.clone(), *access),
-        };
         VolumeMount {
-            volume,
+            volume: match &self.source {
+                MountSource::Kept(id) => owner.kept_volume(id),
+                MountSource::Copied(id) => owner.copied_volume(id),
+                MountSource::Shared { volume, .. } => volume.clone(),
+            },
             target: self.target.clone(),
-            access,
+            access: self.access(),
+        }
+    }
+
+    /// Returns whether the command may write to it.
+    pub(crate) fn access(&self) -> Access {
+        match &self.source {
+            MountSource::Kept(_) | MountSource::Copied(_) => Access::ReadWrite,
+            MountSource::Shared { access, .. } => *access,
         }
     }
 

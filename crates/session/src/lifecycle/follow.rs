@@ -119,7 +119,10 @@ impl Running {
             };
             let input = terminal.map(|terminal| terminal.input).or(input);
             let started = (container.pending).go(&container.spawner, &container.agent, spec, size);
-            let ended = started.map_err(CommandError::from).and_then(|process| {
+            let ended = started.map_err(CommandError::from).and_then(|mut process| {
+                if spec.command.stdin == CommandStdin::Kept {
+                    process.stdin = process.stdin.map(|to| self.notes.input.note(to));
+                }
                 supervise::run(
                     &*cx.engine,
                     &record.agent(),
@@ -167,6 +170,10 @@ impl Running {
                 end.log_truncated = true;
                 cx.events.event(Event::LogFailed { cause: &error });
             }
+        }
+        if let Err(error) = self.notes.end(spec.command.stdin, end, egress) {
+            let cause = &error.to_string();
+            cx.events.event(Event::LogFailed { cause });
         }
         self.session.update(|record| {
             record.end = Some(end);

@@ -16,7 +16,8 @@ use crate::setup_steps::done::Groundwork;
 use crate::setup_steps::{SetupStepError, StepRunner};
 use crate::spec::RunSpec;
 use crate::store::deferred_sync::DeferredSync;
-use crate::store::run_log::{LogFile, next_run};
+use crate::store::record::{CommandEnd, NetworkSummary};
+use crate::store::run_log::{InputLog, LogFile, RunDir, RunSummary, next_run};
 use crate::store::{LockedSession, StoreError};
 
 /// A session whose command may have started.
@@ -31,8 +32,39 @@ pub struct Running {
     /// The gateway's container: removed with this value, unless the session is stopped.
     pub(super) gateway: Option<ContainerLease>,
     pub(super) log: LogFile,
+    pub(super) notes: RunNotes,
     /// What is synced while the command runs.
     pub(super) deferred: DeferredSync,
+}
+
+/// What is noted of a run beside what it prints.
+#[derive(Debug)]
+pub(super) struct RunNotes {
+    dir: RunDir,
+    summary: RunSummary,
+    /// What it is sent on stdin.
+    pub(super) input: InputLog,
+}
+
+impl RunNotes {
+    /// Writes down how the run ended.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(super) fn end(
+        mut self,
+        stdin: CommandStdin,
+        end: CommandEnd,
+        network: Option<NetworkSummary>,
+    ) -> Result<(), PathError> {
+        self.summary.input_bytes = match stdin {
+            CommandStdin::Kept => Some(self.input.bytes()),
+            CommandStdin::Empty => None,
+        };
+        self.summary.end = Some(end);
+        self.summary.network = network;
+        self.summary.write(&self.dir)
+    }
 }
 
 impl Guarded {
@@ -100,7 +132,11 @@ impl Guarded {
         }
         cx.events.event(Event::LeftOut(&self.container.skipped));
         pause::forget_hold(&self.setup.dir())?;
-        let log = LogFile::create(&next_run(&self.setup.dir())?)?;
+        let run_dir = next_run(&self.setup.dir())?;
+        let log = LogFile::create(&run_dir.path)?;
+        let input = InputLog::create(&run_dir, spec.log)?;
+        let summary = RunSummary::begin(spec, run_dir.number);
+        summary.write(&run_dir)?;
         self.setup
             .update(|record| record.run_again(spec.record(cx)))?;
         let Launched {
@@ -115,6 +151,11 @@ impl Guarded {
             lender: self.lender,
             gateway,
             log,
+            notes: RunNotes {
+                dir: run_dir,
+                summary,
+                input,
+            },
             deferred,
         })
     }

@@ -18,7 +18,7 @@ use crate::resolve::run_spec::RunRequest;
 use crate::resolve::scope::WorkspaceScope;
 use crate::resolve::workspace;
 use crate::ui::OutputFormat;
-use lazaret_session::spec::TerminalMode;
+use lazaret_session::spec::{LogLevel, TerminalMode};
 use lazaret_session::store::record::{KeepVolume, WriteScope};
 
 /// What is run, on what, and what becomes of it: options of `run` and `start`.
@@ -63,12 +63,39 @@ pub struct Args {
     /// Keep the session's volume for another run of that name, until `rm`
     #[arg(long)]
     pub keep: bool,
+    /// What is kept of the run: `info` (what it prints and a summary) or `debug` (also what it is
+    /// sent on stdin)
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        default_value = "info",
+        hide_possible_values = true
+    )]
+    pub log_level: KeptLog,
     /// Only list what would be copied in, with sizes
     #[arg(long)]
     pub dry_run: bool,
     /// Command to run instead of the profile's
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<String>,
+}
+
+/// What is kept of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum KeptLog {
+    /// What it prints, and a summary.
+    Info,
+    /// Also what it is sent on stdin.
+    Debug,
+}
+
+impl From<KeptLog> for LogLevel {
+    fn from(level: KeptLog) -> Self {
+        match level {
+            KeptLog::Info => Self::Info,
+            KeptLog::Debug => Self::Debug,
+        }
+    }
 }
 
 /// A variable for the command.
@@ -172,6 +199,7 @@ pub(in crate::commands) fn job(
         terminal: TerminalMode::None,
         stdin: CommandStdin::Empty,
         fills: None,
+        log: args.log_level.into(),
         profile,
     })
 }

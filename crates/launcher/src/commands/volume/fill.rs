@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::{Engine, VolumeId};
-use lazaret_session::spec::TerminalMode;
+use lazaret_session::spec::{LogLevel, TerminalMode};
 use lazaret_session::store::Store;
 use lazaret_session::store::record::{KeepVolume, Record};
 use lazaret_session::volumes::shared::{FillRecord, FillingVolume, SharedVolumes};
@@ -71,6 +71,7 @@ pub(super) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         from: None,
         terminal: TerminalMode::None,
         stdin: CommandStdin::Empty,
+        log: LogLevel::Info,
         fills: Some(Fill {
             rule,
             filling: Arc::clone(&filling),

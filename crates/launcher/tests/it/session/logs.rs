@@ -16,7 +16,7 @@ fn a_log_is_followed_until_its_session_is_given_up() {
     let world = World::new();
     drop(world.run().unwrap());
     let session = world.lock().unwrap();
-    let log = LogFile::create(&next_run(session.dir()).unwrap()).unwrap();
+    let log = LogFile::create(&next_run(session.dir()).unwrap().path).unwrap();
     let mut follower = logs(&world, &["--follow"]).reader().unwrap();
     for text in ["one\n", "two\n"] {
         log.append(text.as_bytes());
@@ -36,7 +36,7 @@ fn every_run_has_its_log_and_a_gap_is_told() {
     let world = World::new();
     drop(world.run().unwrap());
     let session = world.lock().unwrap();
-    let log = LogFile::create(&next_run(session.dir()).unwrap()).unwrap();
+    let log = LogFile::create(&next_run(session.dir()).unwrap().path).unwrap();
     let segment = usize::try_from(SEGMENT).unwrap();
     for byte in b"abcd" {
         log.append(&vec![*byte; segment]);

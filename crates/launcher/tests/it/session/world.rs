@@ -47,7 +47,7 @@ use lazaret_session::lifecycle::update::Prefetch;
 use lazaret_session::network::Plan;
 use lazaret_session::pool::{Filled, PoolSizes, PoolStore, fill};
 use lazaret_session::settle::{SettleContext, SettleResult, VolumeDisposal};
-use lazaret_session::spec::{CommandLimits, CommandSpec, RunSpec, Source, TerminalMode};
+use lazaret_session::spec::{CommandLimits, CommandSpec, LogLevel, RunSpec, Source, TerminalMode};
 use lazaret_session::store::record::{
     GateLimits, GitSelection, KeepVolume, Phase, Record, SelectionRecord, WriteScope,
 };
@@ -538,6 +538,7 @@ impl World {
             credentials: credentials::resolve(&self.files, &self.env)?.into(),
             gate: self.gate,
             keep,
+            log: LogLevel::Info,
         };
         let user = UserSide {
             io: &io,

@@ -6,7 +6,9 @@
 //! prints for ever the beginning and the end are kept (FLT-17), and a reader that follows knows by
 //! the names how much it missed.
 
+mod input;
 mod read;
+mod summary;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -17,7 +19,10 @@ use lazaret_tree::PathError;
 use crate::store::SessionDir;
 use crate::store::file::{list_dir, private_dir};
 
+pub(crate) use input::InputLog;
+pub use input::kept_input;
 pub use read::{Piece, RunLog, last_lines};
+pub use summary::RunSummary;
 pub use write::{LogEnd, LogFile};
 
 /// The most bytes of a segment.
@@ -40,15 +45,24 @@ pub fn runs(dir: &SessionDir) -> Result<Vec<u32>, PathError> {
     Ok(runs)
 }
 
+/// The directory of a run.
+#[derive(Debug, Clone)]
+pub struct RunDir {
+    /// The number of the run, from 1.
+    pub number: u32,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
 /// Makes the directory of the next run, readable by the user alone.
 ///
 /// # Errors
 /// The disk's.
-pub fn next_run(dir: &SessionDir) -> Result<PathBuf, PathError> {
-    let last = runs(dir)?.last().copied().unwrap_or_default();
-    let path = run_dir(dir, last + 1);
+pub fn next_run(dir: &SessionDir) -> Result<RunDir, PathError> {
+    let number = runs(dir)?.last().copied().unwrap_or_default() + 1;
+    let path = run_dir(dir, number);
     private_dir(&path)?;
-    Ok(path)
+    Ok(RunDir { number, path })
 }
 
 fn run_dir(dir: &SessionDir, run: u32) -> PathBuf {

@@ -150,7 +150,7 @@ mod tests {
     fn flt_17_the_beginning_and_the_end_of_a_long_log_are_kept() {
         let root = tempfile::tempdir().unwrap();
         let dir = SessionDir::at(root.path());
-        let log = LogFile::create(&next_run(&dir).unwrap()).unwrap();
+        let log = LogFile::create(&next_run(&dir).unwrap().path).unwrap();
         let length = 7 * SEGMENT + 8_000;
         // In pieces that fit no segment.
         for start in (0..length).step_by(999_992) {
@@ -174,7 +174,7 @@ mod tests {
         let dir = SessionDir::at(root.path());
         assert!(RunLog::open(&dir, None).unwrap().is_none());
         for text in ["first", "second"] {
-            let log = LogFile::create(&next_run(&dir).unwrap()).unwrap();
+            let log = LogFile::create(&next_run(&dir).unwrap().path).unwrap();
             log.append(text.as_bytes());
             assert!(matches!(log.end(), LogEnd::Complete));
         }
@@ -191,7 +191,7 @@ mod tests {
     fn a_reader_that_was_left_behind_knows_what_it_missed() {
         let root = tempfile::tempdir().unwrap();
         let dir = SessionDir::at(root.path());
-        let log = LogFile::create(&next_run(&dir).unwrap()).unwrap();
+        let log = LogFile::create(&next_run(&dir).unwrap().path).unwrap();
         log.append(b"start");
         let mut reader = RunLog::open(&dir, None).unwrap().unwrap();
         assert_eq!(all(&mut reader).0, b"start");
