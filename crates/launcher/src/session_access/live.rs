@@ -9,6 +9,10 @@ use lazaret_session::store::record::Phase;
 use lazaret_session::store::status::State;
 use lazaret_session::store::{SessionDir, Store};
 
+/// How a session gets a network.
+pub(crate) const NETWORK_HINT: &str =
+    "A profile gives one by [network] mode = \"allowlist\"; see docs/reference/network.md.";
+
 /// Asks the keeper of a session for something.
 ///
 /// # Errors
@@ -74,6 +78,7 @@ pub(crate) fn unanswered(id: &SessionId, error: KeeperError) -> Failure {
             FailureKind::WrongState,
             format!("`lazaret limits {id}` shows and changes them."),
         ),
+        (_, Some(RefusalCode::NoNetwork)) => (FailureKind::Refused, NETWORK_HINT.to_owned()),
         (_, Some(RefusalCode::Engine)) => (FailureKind::Engine, String::new()),
         (_, Some(_)) => (FailureKind::Refused, String::new()),
         (KeeperError::Silent, None) => (

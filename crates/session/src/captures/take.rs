@@ -36,7 +36,6 @@ const NOT_TAKEN: &[&str] = &[
     "linked.git",
     "lock",
     "paused",
-    "policy.lock",
     "session.json",
     "spare",
     "spare.partial",

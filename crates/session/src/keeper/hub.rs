@@ -119,7 +119,7 @@ impl Hub {
             driver: drives,
             terminal: state.drawn.has_terminal(),
             prefix: Some(self.prefix),
-            status: None,
+            ..Accepted::default()
         };
         if let Ok(reply) = Frame::json(Kind::Reply, &Reply::Ok(accepted)) {
             client.tell(&reply);

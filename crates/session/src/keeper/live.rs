@@ -1,4 +1,4 @@
-//! `LiveContainer`: the container of a command that runs, for processes beside it.
+//! `LiveContainer`: the container of a command that runs, for what clients want of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,9 +11,10 @@ use lazaret_runtime::{
 };
 
 use crate::engine::signal::SIGKILL;
+use crate::network::LivePolicy;
 use crate::services::Services;
 
-/// What it takes to start a process beside the command.
+/// What it takes to start a process beside the command, and what else belongs to it.
 #[derive(Debug, Clone)]
 pub struct LiveContainer {
     /// The engine.
@@ -30,6 +31,8 @@ pub struct LiveContainer {
     pub workdir: String,
     /// What may not be printed.
     pub patterns: Option<Patterns>,
+    /// What it may reach; `None` without a network.
+    pub policy: Option<Arc<LivePolicy>>,
     /// Its services.
     pub services: Services,
 }

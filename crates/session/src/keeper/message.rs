@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use lazaret_runtime::TerminalSize;
 use serde::{Deserialize, Serialize};
 
+use crate::network::PolicyEdit;
 use crate::services::status::ServiceStatus;
 
 /// The version of the protocol that this lazaret speaks.
@@ -86,6 +87,11 @@ pub enum Request {
         /// Its name.
         service: String,
     },
+    /// To know what the command may reach. The answer is followed by the policy.
+    Policy,
+    /// To change what the command may reach. The answer comes once the gateway has the change, and
+    /// is followed by the policy.
+    EditPolicy(PolicyEdit),
 }
 
 /// How a client is attached.
@@ -188,6 +194,9 @@ pub struct Accepted {
     /// Where the session is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<KeeperStatus>,
+    /// Whether [`Request::EditPolicy`] made another policy of it.
+    #[serde(default)]
+    pub changed: bool,
 }
 
 /// What is said with a no.
@@ -215,6 +224,10 @@ pub enum RefusalCode {
     Engine,
     /// The session is full, and paused.
     Paused,
+    /// The session has no network.
+    NoNetwork,
+    /// The gateway is gone, or takes nothing.
+    GatewayLost,
 }
 
 /// Where a kept session is.

@@ -19,6 +19,7 @@ use super::message::{
     Accepted, Attach, Hello, KeeperStatus, MAGIC, PROTOCOL, RefusalCode, Reply, Request, Size, Stop,
 };
 use super::place;
+use super::policy;
 use crate::output::terminal::Typed;
 use crate::store::SessionDir;
 
@@ -130,6 +131,8 @@ impl Server {
                 let text = format!("the session has no service {service:?}");
                 refuse(stream, refused(RefusalCode::Invalid, text))
             }
+            Request::Policy => policy::show(stream, &self.dir, &self.live),
+            Request::EditPolicy(edit) => policy::edit(stream, &self.dir, &self.live, &edit),
             Request::Limits(changed) => {
                 self.hub.set_limits(|limits| {
                     let seconds = |limit: u64| Some(Duration::from_secs(limit));

@@ -120,7 +120,7 @@ pub(super) struct FilledContainer {
 /// A gateway that listens, and what it began with.
 #[derive(Debug)]
 pub(super) struct OpenNetwork {
-    pub(super) gateway: Gateway,
+    pub(super) gateway: Arc<Gateway>,
     pub(super) policy: Policy,
     pub(super) patterns: Option<Patterns>,
 }
@@ -303,7 +303,7 @@ impl<'a> Inside<'a, '_> {
             let opening = wanted.map(|(plan, gateway)| {
                 scope.spawn(move || {
                     Ok::<_, FillError>(OpenNetwork {
-                        gateway: Gateway::open(cx, gateway, agent, plan, dir)?,
+                        gateway: Arc::new(Gateway::open(cx, gateway, agent, plan, dir)?),
                         policy: plan.order.policy.clone(),
                         patterns: plan.patterns.clone(),
                     })

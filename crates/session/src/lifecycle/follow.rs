@@ -1,5 +1,6 @@
 //! Follows the command to its end, and writes down how it ended.
 
+use std::io;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
@@ -11,13 +12,14 @@ use crate::context::SessionContext;
 use crate::event::{Event, EventSink};
 use crate::keeper::live::LiveContainer;
 use crate::lifecycle::command_io::UserSide;
+use crate::lifecycle::fill::OpenNetwork;
 use crate::lifecycle::latch::{CommandEnded, Latch};
 use crate::lifecycle::launch::Running;
 use crate::lifecycle::outcome::RunError;
 use crate::lifecycle::supervise::{self, CommandError, Output, StartedCommand};
 use crate::lifecycle::update_summary::UpdateSummary;
 use crate::live::pause::StalePauseWatch;
-use crate::network::{Gateway, JournalEnd, PolicyWatcher, PortForwarder};
+use crate::network::{Gateway, JournalEnd, LivePolicy, NetworkEnd, PortForwarder};
 use crate::output::relay::CommandOutputSink;
 use crate::porter::credentials::RefreshedCredentials;
 use crate::services::status::ServiceChange;
@@ -73,6 +75,7 @@ impl Running {
             env: spec.command.env.clone(),
             workdir: spec.scope.workdir(),
             patterns: patterns.clone(),
+            policy: container.network.as_ref().map(live_policy),
             services,
         };
         io.reachable(self.session.dir(), live)
@@ -102,16 +105,15 @@ impl Running {
         let forwarder = PortForwarder::start(&cx.engine, &record.agent(), ports);
         let started = Instant::now();
         let ended = thread::scope(|scope| {
-            if let Some(network) = &container.network {
-                let watcher = PolicyWatcher {
-                    gateway: &network.gateway,
-                    dir: self.session.dir(),
-                    events: cx.events,
-                    over: command,
-                };
-                watcher.begin(&network.policy)?;
-                scope.spawn(move || watcher.watch());
-            }
+            let gateway = container.network.as_ref().map(|network| &network.gateway);
+            let _closed = gateway.map(|gateway| {
+                scope.spawn(|| {
+                    if gateway.await_end() == NetworkEnd::Lost {
+                        cx.events.event(Event::GatewayLost);
+                    }
+                });
+                gateway.close_on_drop()
+            });
             let size = terminal.as_ref().map(|terminal| terminal.size);
             let input = match spec.command.stdin {
                 CommandStdin::Kept => io.stdin(),
@@ -140,8 +142,8 @@ impl Running {
                 Ok(_) => CommandEnded::Collect,
                 Err(_) => CommandEnded::Lost,
             });
-            Ok::<_, RunError>(ended)
-        })?;
+            ended
+        });
         drop(forwarder);
         sink.finish();
         if let Some(lender) = self.lender.take() {
@@ -196,6 +198,17 @@ fn is_up(cx: &SessionContext<'_>, record: &Record) -> bool {
     }
 }
 
+/// Returns what the command may reach. It ends with the gateway, which it does not keep.
+fn live_policy(network: &OpenNetwork) -> Arc<LivePolicy> {
+    let gateway = Arc::downgrade(&network.gateway);
+    let hand_on = move |policy| match gateway.upgrade() {
+        Some(gateway) => gateway.change(policy),
+        None => Err(io::ErrorKind::BrokenPipe.into()),
+    };
+    let policy = network.policy.clone();
+    Arc::new(LivePolicy::new(policy, Box::new(hand_on)))
+}
+
 /// Says which logins were renewed inside.
 fn report_refreshed(events: &dyn EventSink, refreshed: &RefreshedCredentials) {
     for name in &refreshed.names {
@@ -211,7 +224,7 @@ fn report_refreshed(events: &dyn EventSink, refreshed: &RefreshedCredentials) {
 
 /// Closes the network, and says what was decided.
 fn close_network(cx: &SessionContext<'_>, record: &Record, gateway: &Gateway) -> NetworkSummary {
-    let gateway_lost = gateway.has_ended();
+    let gateway_lost = gateway.is_lost();
     let (totals, journal) = gateway.finish();
     if let JournalEnd::Failed(cause) = journal {
         cx.events.event(Event::DecisionsLost { cause: &cause });

@@ -1,7 +1,6 @@
 //! `Gateway`: the porter in the gateway's container, from its order to its end.
 
 use std::io::{self, BufRead as _, BufReader, Read, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -15,6 +14,7 @@ use lazaret_runtime::{
 use lazaret_tree::PathError;
 
 use crate::context::SessionContext;
+use crate::lifecycle::latch::{Latch, SetOnDrop};
 use crate::lifecycle::verify::{VerifyError, verify_controls};
 use crate::network::channel::GatewayChannel;
 use crate::network::decision_log::{DecisionLog, JournalEnd, Totals};
@@ -61,12 +61,21 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 /// The longest event, in bytes; the gateway cuts what the command chooses.
 const LONGEST_EVENT: u64 = 64 << 10;
 
+/// How the network of a command comes to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetworkEnd {
+    /// The command has ended before the gateway.
+    Closed,
+    /// The gateway is gone: nothing is open any more.
+    Lost,
+}
+
 /// A gateway that listens, and the relay that leads to it. Dropping it closes everything.
 pub struct Gateway {
     channel: GatewayChannel,
     log: Arc<DecisionLog>,
-    /// Set when its output has ended: nothing is open any more.
-    ended: Arc<AtomicBool>,
+    /// [`NetworkEnd::Lost`] once its output has ended.
+    ended: Arc<Latch<NetworkEnd>>,
     end: Mutex<Receiver<()>>,
     /// The relay ends when its input does.
     _relay: Mutex<Box<dyn Write + Send>>,
@@ -107,7 +116,7 @@ impl Gateway {
             control,
         } = run(engine, spec, &Verb::Gateway { directory })?;
         let stdin = stdin.ok_or(GatewayError::NoStdin { verb: "gateway" })?;
-        let ended = Arc::new(AtomicBool::new(false));
+        let ended = Arc::new(Latch::default());
         let (tell, ready) = mpsc::channel();
         let (gone, end) = mpsc::channel();
         {
@@ -115,7 +124,7 @@ impl Gateway {
             // Not joined: an engine that never ends the stream must not hold the launcher.
             thread::spawn(move || {
                 follow(stdout, &log, &tell);
-                ended.store(true, Ordering::SeqCst);
+                ended.set(NetworkEnd::Lost);
                 drop(tell);
                 drop(gone);
             });
@@ -144,9 +153,20 @@ impl Gateway {
         })
     }
 
-    /// Whether it is gone: the network is closed then.
-    pub fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::SeqCst)
+    /// Whether it was lost before its command had ended.
+    pub fn is_lost(&self) -> bool {
+        self.ended.get() == Some(NetworkEnd::Lost)
+    }
+
+    /// Waits until it is gone, or its command has ended.
+    pub fn await_end(&self) -> NetworkEnd {
+        self.ended.wait()
+    }
+
+    /// Notes the end of the command when the returned guard is dropped: what becomes of the
+    /// gateway from then on is no loss.
+    pub(crate) fn close_on_drop(&self) -> SetOnDrop<'_, NetworkEnd> {
+        self.ended.set_on_drop(NetworkEnd::Closed)
     }
 
     /// Tells of denied connections from here on, until [`Self::finish`].

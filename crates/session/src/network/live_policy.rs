@@ -1,136 +1,170 @@
-//! Rules that change while the command runs.
-//!
-//! The session's directory holds the policy in force with a serial number. `lazaret policy`
-//! writes another one with the next number; the launcher hands it to the gateway, and says by
-//! the number how far it has come. A reader sees one or the other: both files are replaced
-//! by a rename.
+//! `LivePolicy`: what the command of a live session may reach, as its gateway has it.
 
-use std::fs;
-use std::io::{self, Write as _};
-use std::path::Path;
-use std::time::Duration;
+use std::fmt;
+use std::io;
+use std::sync::{Mutex, PoisonError};
 
-use lazaret_egress::Policy;
-use lazaret_tree::{AtPath as _, PathError};
+use lazaret_egress::{Policy, Rule};
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, EventSink};
-use crate::lifecycle::latch::{CommandEnded, Latch};
-use crate::network::gateway::Gateway;
-use crate::store::SessionDir;
+/// Hands a policy to the gateway, and returns once the gateway has it.
+pub type HandOn = Box<dyn Fn(Policy) -> io::Result<()> + Send + Sync>;
 
-/// The file with the policy that is wanted.
-pub const POLICY: &str = "policy.json";
-/// The file with the number of the policy that is in force.
-const APPLIED: &str = "policy.applied";
+/// What a rule does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleEffect {
+    /// It allows. The same rule no longer denies.
+    Allow,
+    /// It denies, whatever others allow. The same rule no longer allows.
+    Deny,
+}
 
-/// Between two looks.
-const TICK: Duration = Duration::from_millis(100);
+/// A change of a policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyEdit {
+    /// The rule that is added.
+    pub rule: Rule,
+    /// What it does.
+    pub effect: RuleEffect,
+}
 
-/// The most bytes of a policy.
-const MOST: u64 = 16 << 20;
+/// Whether an edit made another policy of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edited {
+    /// It is another one.
+    Changed,
+    /// It said so already.
+    Unchanged,
+}
 
-/// A policy with its number.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+impl PolicyEdit {
+    /// Changes a policy.
+    pub fn apply(&self, policy: &mut Policy) -> Edited {
+        let (into, out_of) = match self.effect {
+            RuleEffect::Allow => (&mut policy.rules, &mut policy.denied),
+            RuleEffect::Deny => (&mut policy.denied, &mut policy.rules),
+        };
+        let before = out_of.len();
+        out_of.retain(|known| *known != self.rule);
+        let removed = out_of.len() < before;
+        match into.contains(&self.rule) {
+            true if !removed => Edited::Unchanged,
+            true => Edited::Changed,
+            false => {
+                into.push(self.rule.clone());
+                Edited::Changed
+            }
+        }
+    }
+}
+
+/// The policy in force. One change at a time is made, so that none is lost.
 pub struct LivePolicy {
-    /// Its number, from 0 at the start of each command.
-    pub serial: u64,
-    /// It.
-    pub policy: Policy,
+    in_force: Mutex<Policy>,
+    hand_on: HandOn,
+}
+
+impl fmt::Debug for LivePolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LivePolicy")
+            .field("in_force", &self.in_force)
+            .finish_non_exhaustive()
+    }
 }
 
 impl LivePolicy {
-    /// Reads the one that is wanted; `None` where the session has no network.
-    pub fn read(dir: &SessionDir) -> Option<Self> {
-        let path = dir.file(POLICY);
-        if fs::metadata(&path).ok()?.len() > MOST {
-            return None;
+    /// Begins with the policy that the gateway has.
+    pub fn new(in_force: Policy, hand_on: HandOn) -> Self {
+        Self {
+            in_force: Mutex::new(in_force),
+            hand_on,
         }
-        serde_json::from_slice(&fs::read(&path).ok()?).ok()
     }
 
-    /// Asks for it.
+    /// Returns the policy that the gateway has.
+    pub fn in_force(&self) -> Policy {
+        let in_force = self.in_force.lock();
+        in_force.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes the policy. Returns once the gateway has it.
     ///
     /// # Errors
-    /// The disk's.
-    pub fn write(&self, dir: &SessionDir) -> Result<(), PathError> {
-        let path = dir.file(POLICY);
-        let bytes = serde_json::to_vec(self)
-            .map_err(io::Error::from)
-            .at(&path)?;
-        replace(&path, &bytes)
-    }
-
-    /// Returns the number of the policy that the gateway has.
-    pub fn applied(dir: &SessionDir) -> Option<u64> {
-        fs::read_to_string(dir.file(APPLIED))
-            .ok()?
-            .trim()
-            .parse()
-            .ok()
-    }
-
-    fn note_applied(&self, dir: &SessionDir) -> Result<(), PathError> {
-        replace(&dir.file(APPLIED), self.serial.to_string().as_bytes())
-    }
-}
-
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), PathError> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let mut file = tempfile::NamedTempFile::new_in(folder).at(path)?;
-    file.write_all(bytes).at(path)?;
-    file.persist(path).map_err(|error| error.error).at(path)?;
-    Ok(())
-}
-
-/// Looks after a gateway while the command runs.
-#[derive(Debug)]
-pub struct PolicyWatcher<'a> {
-    /// The gateway.
-    pub gateway: &'a Gateway,
-    /// The session's directory.
-    pub dir: &'a SessionDir,
-    /// Told what happens.
-    pub events: &'a dyn EventSink,
-    /// Set when the command has ended.
-    pub over: &'a Latch<CommandEnded>,
-}
-
-impl PolicyWatcher<'_> {
-    /// Writes down the policy that the gateway started with.
-    ///
-    /// # Errors
-    /// The disk's.
-    pub fn begin(&self, policy: &Policy) -> Result<(), PathError> {
-        let first = LivePolicy {
-            serial: 0,
-            policy: policy.clone(),
-        };
-        first.note_applied(self.dir)?;
-        first.write(self.dir)
-    }
-
-    /// Hands changes on until the command has ended, and says when the gateway is gone.
-    pub fn watch(self) {
-        let mut serial = 0;
-        let mut is_gone = false;
-        loop {
-            if !is_gone && self.gateway.has_ended() {
-                is_gone = true;
-                self.events.event(Event::GatewayLost);
-            }
-            if let Some(wanted) = LivePolicy::read(self.dir)
-                && wanted.serial > serial
-                && self.gateway.change(wanted.policy.clone()).is_ok()
-            {
-                serial = wanted.serial;
-                // Who asked for it waits for this, and gives up in the end.
-                let _unseen = wanted.note_applied(self.dir);
-            }
-            if self.over.wait_for(TICK).is_some() {
-                return;
-            }
+    /// The gateway is gone, or does not take it in time: the policy is as it was.
+    pub fn edit(&self, edit: &PolicyEdit) -> io::Result<(Edited, Policy)> {
+        let in_force = self.in_force.lock();
+        let mut in_force = in_force.unwrap_or_else(PoisonError::into_inner);
+        let mut policy = in_force.clone();
+        let edited = edit.apply(&mut policy);
+        if edited == Edited::Changed {
+            (self.hand_on)(policy.clone())?;
+            *in_force = policy.clone();
         }
+        Ok((edited, policy))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Barrier};
+    use std::thread;
+
+    use super::*;
+
+    fn edit(rule: &str, effect: RuleEffect) -> PolicyEdit {
+        let rule = rule.parse().unwrap();
+        PolicyEdit { rule, effect }
+    }
+
+    #[test]
+    fn a_rule_goes_from_one_list_to_the_other() {
+        let mut policy = Policy::nothing();
+        let (allow, deny) = (RuleEffect::Allow, RuleEffect::Deny);
+        for (effect, edited, allowed, denied) in [
+            (deny, Edited::Changed, 0, 1),
+            (deny, Edited::Unchanged, 0, 1),
+            (allow, Edited::Changed, 1, 0),
+            (allow, Edited::Unchanged, 1, 0),
+            (deny, Edited::Changed, 0, 1),
+        ] {
+            assert_eq!(edit("a.test:443", effect).apply(&mut policy), edited);
+            assert_eq!((policy.rules.len(), policy.denied.len()), (allowed, denied));
+        }
+    }
+
+    #[test]
+    fn edits_at_the_same_time_are_all_in_force() {
+        let at_gateway = Arc::new(Mutex::new(Policy::nothing()));
+        let gateway = Arc::clone(&at_gateway);
+        let live = LivePolicy::new(
+            Policy::nothing(),
+            Box::new(move |policy| {
+                *gateway.lock().unwrap() = policy;
+                Ok(())
+            }),
+        );
+        let begin = Barrier::new(8);
+        thread::scope(|scope| {
+            for number in 0..8 {
+                let (live, begin) = (&live, &begin);
+                scope.spawn(move || {
+                    let edit = edit(&format!("h{number}.test:443"), RuleEffect::Allow);
+                    begin.wait();
+                    live.edit(&edit).unwrap();
+                });
+            }
+        });
+        assert_eq!(live.in_force().rules.len(), 8);
+        assert_eq!(*at_gateway.lock().unwrap(), live.in_force());
+    }
+
+    #[test]
+    fn an_edit_that_the_gateway_did_not_take_is_not_in_force() {
+        let gone = || Err(io::ErrorKind::BrokenPipe.into());
+        let live = LivePolicy::new(Policy::nothing(), Box::new(move |_| gone()));
+        let edit = edit("a.test:443", RuleEffect::Allow);
+        assert!(live.edit(&edit).is_err());
+        assert_eq!(live.in_force(), Policy::nothing());
     }
 }

@@ -15,7 +15,7 @@ mod port_forward;
 
 pub use decision_log::{JOURNAL, JournalEnd, Totals};
 pub use denials::OnDenied;
-pub use gateway::{Gateway, GatewayError};
-pub use live_policy::{LivePolicy, POLICY, PolicyWatcher};
+pub use gateway::{Gateway, GatewayError, NetworkEnd};
+pub use live_policy::{Edited, HandOn, LivePolicy, PolicyEdit, RuleEffect};
 pub use plan::{FIRST_BROKER, Plan, SOCKETS, aliases};
 pub use port_forward::{BindError, PortBinding, PortForwarder, PortSpec, bind};

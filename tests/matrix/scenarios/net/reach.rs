@@ -83,6 +83,23 @@ pub(super) fn rules_change(ctx: &Ctx) -> Result<(), String> {
     let rule = format!("other.test:{port}");
     ctx.ok(&format!("policy allow net {rule}"))?;
     running.wait_until("it is open", LIMIT, || says("opened"))?;
+    // Changes at the same time are all in force.
+    let hosts = ["a", "b", "c", "d"].map(|host| format!("{host}.test:443"));
+    let allowing = hosts
+        .each_ref()
+        .map(|host| ctx.spawn(&format!("policy allow net {host}")));
+    for allowing in allowing {
+        allowing?.wait()?.expect_code(0)?;
+    }
+    let shown = ctx.ok("policy show net")?;
+    for host in hosts.iter().chain([&rule]) {
+        expect(host, || {
+            shown
+                .stdout
+                .lines()
+                .any(|line| line.ends_with(&format!(" {host}")))
+        })?;
+    }
     ctx.ok(&format!("policy deny net {rule}"))?;
     let output = running.wait()?.expect_code(0)?;
     expect("it was closed before", || {
@@ -92,5 +109,11 @@ pub(super) fn rules_change(ctx: &Ctx) -> Result<(), String> {
     let log = ctx.ok("policy log net")?;
     log.expect_text(&format!("{rule} by {rule}: "))?
         .expect_text("(net.rule)")?;
+    let late = ctx
+        .lazaret(&format!("policy allow net {rule}"))?
+        .expect_code(122)?;
+    expect("its end is told", || {
+        late.stderr.contains("no command of session net runs")
+    })?;
     Ok(())
 }

@@ -1,24 +1,15 @@
 //! `lazaret policy allow` and `deny`: rules of a running session.
 
-use std::time::{Duration, Instant};
-
 use lazaret_egress::{Pattern, Policy, Rule};
 use lazaret_runtime::SessionId;
 
 use crate::app::App;
 use crate::exit_code::ExitCode;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::session_access::named::named;
-use lazaret_session::network::LivePolicy;
-use lazaret_session::store::file_lock::take_lock;
-use lazaret_session::store::record::Phase;
-use lazaret_session::store::{SessionDir, Store};
-
-/// How long the launcher may take to hand a change on, and others to finish theirs.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Between two looks.
-const TICK: Duration = Duration::from_millis(50);
+use lazaret_session::keeper::message::Request;
+use lazaret_session::network::{PolicyEdit, RuleEffect};
+use lazaret_session::store::Store;
 
 /// What is changed.
 #[derive(Debug, clap::Args)]
@@ -31,86 +22,33 @@ pub struct Args {
     pub rule: Rule,
 }
 
-/// In which way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// A rule that allows, and none of the same words that denies.
-    Allow,
-    /// A rule that denies, whatever others allow.
-    Deny,
-}
-
-pub(super) fn run(args: &Args, way: Way, app: &App) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: Args, effect: RuleEffect, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     let session = named(&store, &args.session)?;
     let dir = store.find(&session)?;
-    let refuse = |text: String| Failure::message(FailureKind::Refused, text);
-    super::policy_of(&dir)?;
-    let is_running = || -> Result<bool, Failure> {
-        Ok(store.is_live(&session)? && dir.record()?.phase == Phase::Running)
+    let rule = args.rule;
+    let edit = PolicyEdit {
+        rule: rule.clone(),
+        effect,
     };
-    if !is_running()? {
-        let text = format!("the command of session {session} does not run");
-        return Err(refuse(text).hinted("The rules of the next run are those of its profile."));
-    }
-    let _turn = turn(&dir, app)?;
-    let mut live = super::policy_of(&dir)?;
-    let rule = &args.rule;
-    let changed = change(&mut live.policy, rule, way);
-    let word = match way {
-        Way::Allow => "allowed",
-        Way::Deny => "denied",
+    let (accepted, policy) = super::ask(&store, &dir, &Request::EditPolicy(edit))?;
+    let word = match effect {
+        RuleEffect::Allow => "allowed",
+        RuleEffect::Deny => "denied",
     };
-    if changed == Changed::Nothing {
+    if !accepted.changed {
         app.ui
             .status(&format!("{session}: {rule} is {word} already"));
         return Ok(ExitCode::SUCCESS);
     }
-    live.serial += 1;
-    live.write(&dir)?;
-    let give_up = Instant::now() + PATIENCE;
-    while LivePolicy::applied(&dir).is_none_or(|serial| serial < live.serial) {
-        if !is_running()? || Instant::now() >= give_up {
-            return Err(refuse(format!(
-                "the gateway of session {session} took no change: its command has ended, or the \
-                 gateway is gone"
-            )));
-        }
-        app.cancel.sleep(TICK)?;
-    }
     app.ui.status(&format!("{session}: {rule} is {word}"));
-    if way == Way::Allow {
-        for wider in still_denying(&live.policy, rule) {
+    if effect == RuleEffect::Allow {
+        for wider in still_denying(&policy, &rule) {
             app.ui
                 .warn(&format!("what {wider} denies of it stays closed"));
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Whether a policy is another one now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Changed {
-    Something,
-    Nothing,
-}
-
-fn change(policy: &mut Policy, rule: &Rule, way: Way) -> Changed {
-    let (into, out_of) = match way {
-        Way::Allow => (&mut policy.rules, &mut policy.denied),
-        Way::Deny => (&mut policy.denied, &mut policy.rules),
-    };
-    let before = out_of.len();
-    out_of.retain(|known| known != rule);
-    let removed = out_of.len() < before;
-    match into.contains(rule) {
-        true if !removed => Changed::Nothing,
-        true => Changed::Something,
-        false => {
-            into.push(rule.clone());
-            Changed::Something
-        }
-    }
 }
 
 /// Returns the rules that deny some of what `rule` allows, or all of it.
@@ -128,41 +66,12 @@ fn still_denying<'a>(policy: &'a Policy, rule: &'a Rule) -> impl Iterator<Item =
     })
 }
 
-/// One change at a time.
-fn turn(dir: &SessionDir, app: &App) -> Result<std::fs::File, Failure> {
-    let give_up = Instant::now() + PATIENCE;
-    loop {
-        if let Some(lock) = take_lock(&dir.file("policy.lock"))? {
-            return Ok(lock);
-        }
-        if Instant::now() >= give_up {
-            let text = "another lazaret changes the rules of this session";
-            return Err(Failure::message(FailureKind::Refused, text));
-        }
-        app.cancel.sleep(TICK)?;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn rule(text: &str) -> Rule {
         text.parse().unwrap()
-    }
-
-    #[test]
-    fn a_rule_goes_from_one_list_to_the_other() {
-        let mut policy = Policy::nothing();
-        let one = rule("a.test:443");
-        assert_eq!(change(&mut policy, &one, Way::Deny), Changed::Something);
-        assert_eq!(change(&mut policy, &one, Way::Deny), Changed::Nothing);
-        assert_eq!(policy.denied, std::slice::from_ref(&one));
-        assert_eq!(change(&mut policy, &one, Way::Allow), Changed::Something);
-        assert_eq!((policy.rules.len(), policy.denied.len()), (1, 0));
-        assert_eq!(change(&mut policy, &one, Way::Allow), Changed::Nothing);
-        assert_eq!(change(&mut policy, &one, Way::Deny), Changed::Something);
-        assert_eq!((policy.rules.len(), policy.denied.len()), (0, 1));
     }
 
     #[test]

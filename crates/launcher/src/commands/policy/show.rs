@@ -8,6 +8,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::session_access::named::named;
 use crate::ui::OutputFormat;
+use lazaret_session::keeper::message::Request;
 use lazaret_session::store::Store;
 
 /// What is shown.
@@ -21,11 +22,11 @@ pub struct Args {
 pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     let id = named(&store, &args.session)?;
-    let live = super::policy_of(&store.find(&id)?)?;
+    let (_, policy) = super::ask(&store, &store.find(&id)?, &Request::Policy)?;
     match app.ui.format() {
-        OutputFormat::Json => app.ui.json(&live.policy),
+        OutputFormat::Json => app.ui.json(&policy),
         OutputFormat::Text => {
-            for line in lines(&live.policy) {
+            for line in lines(&policy) {
                 app.ui.result(&line);
             }
         }
