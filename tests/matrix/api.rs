@@ -84,6 +84,12 @@ pub(crate) fn pause(socket: &Path, object: &Object) -> Result<(), String> {
     }
 }
 
+/// Whether a container is paused.
+pub(crate) fn is_paused(socket: &Path, object: &Object) -> bool {
+    let found = get(socket, &format!("/containers/{}/json", object.name()));
+    found.is_ok_and(|found| found["State"]["Paused"] == true)
+}
+
 /// Ends every process of a container at once, as a user of another program would.
 pub(crate) fn kill(socket: &Path, object: &Object) -> Result<(), String> {
     let path = format!("/containers/{}/kill?signal=SIGKILL", object.name());

@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -217,10 +219,9 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
     );
     let script = format!("mkdir .git; truncate -s 2G .git/big; {COUNT}");
     let (_, running) = counting(ctx, "roomy", &script)?;
-    let mark = ctx.state().join("sessions/s/paused");
     for _ in 0..2 {
         let watch = ctx.spawn("watch s --interval 1s")?;
-        watch.wait_until("the command is paused", SOON, || mark.exists())?;
+        watch.wait_until("the command is paused", SOON, || is_paused(ctx, &running))?;
         watch.signal(Signal::KILL)?;
         watch.wait()?.expect_code(137)?;
         goes_on(&running)?;
@@ -233,6 +234,17 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
     })?;
     goes_on(&running)?;
     end(ctx, running)
+}
+
+/// Whether the command is paused. Where the engine can't pause, that it does not count is all that
+/// shows.
+fn is_paused(ctx: &Ctx, running: &Running) -> bool {
+    if ctx.engine() == EngineName::PodmanRootless {
+        let before = ticks(running);
+        thread::sleep(Duration::from_millis(300));
+        return ticks(running) == before;
+    }
+    agent(ctx).is_ok_and(|agent| api::is_paused(&ctx.engine().socket(), &agent))
 }
 
 /// Ctrl-C ends a command that another program paused, and so does its time limit.

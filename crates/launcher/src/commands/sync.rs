@@ -1,7 +1,5 @@
 //! `lazaret sync`.
 
-use std::time::Duration;
-
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::Writers;
 use lazaret_runtime::{ContainerLease, SessionId};
@@ -31,16 +29,12 @@ use lazaret_session::lifecycle::open::{fits, standing};
 use lazaret_session::lifecycle::protect::ProtectionContainer;
 use lazaret_session::lifecycle::update::{Started, Update, UpdateMode, UpdateOptions, quiet_since};
 use lazaret_session::lifecycle::update_summary::UpdateSummary;
-use lazaret_session::live::pause::PreparedPause;
-use lazaret_session::live::pause_lock::PauseLock;
+use lazaret_session::live::remote_pause::RemoteTurn;
 use lazaret_session::settle::workspace_lock::lock_whole_workspace;
 use lazaret_session::spec::Source;
 use lazaret_session::store::from_branch::FromBranch;
 use lazaret_session::store::record::{GitSelection, OutsideFolder, Phase, Record};
 use lazaret_session::store::{SessionDir, Store};
-
-/// How long others may look, or copy, before us.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Send what you changed in the workspace into a session's copy
 ///
@@ -267,7 +261,11 @@ fn while_it_runs(
         return Err(Failure::message(FailureKind::Refused, text)
             .hinted("Send your changes when its command has ended, with `sync` or the next run."));
     }
-    let pause_lock = PauseLock::take(dir, PATIENCE, &app.cancel)?;
+    let ended = || {
+        let text = format!("the command of session {} has just ended", record.id);
+        Failure::message(FailureKind::Refused, text)
+    };
+    let turn = RemoteTurn::take(dir, &app.cancel)?.ok_or_else(ended)?;
     let importer = importer(&cx, record, &porter)?;
     let summary = cx.phase("sync", |counter| {
         let update = Update {
@@ -283,15 +281,10 @@ fn while_it_runs(
             write_scope: bounds.is_fenced().then_some(bounds),
         };
         let started = update.start()?;
-        let prepared = PreparedPause::new(&cx, dir, record)?;
-        let ended = || {
-            let text = format!("the command of session {} has just ended", record.id);
-            Failure::message(FailureKind::Refused, text)
-        };
         if dir.record()?.phase != Phase::Running {
             return Err(ended());
         }
-        let paused = prepared.begin(&pause_lock)?.ok_or_else(ended)?;
+        let paused = turn.pause()?.ok_or_else(ended)?;
         let (summary, deferred) = started.finish()?;
         let paused = paused.end()?;
         deferred.sync()?;

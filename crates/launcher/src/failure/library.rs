@@ -12,8 +12,6 @@ use lazaret_tree::PathError;
 use super::{Failure, FailureKind, recover_hint};
 use crate::profile::ProfileError;
 use lazaret_session::cancel::Interrupted;
-use lazaret_session::live::pause_lock::PauseLockError;
-use lazaret_session::porter::freeze::FreezeError;
 use lazaret_session::store::StoreError;
 
 impl From<BuildError> for Failure {
@@ -152,29 +150,6 @@ impl From<SelectError> for Failure {
 impl From<Interrupted> for Failure {
     fn from(error: Interrupted) -> Self {
         Self::new(FailureKind::Interrupted, error)
-    }
-}
-
-impl From<PauseLockError> for Failure {
-    fn from(error: PauseLockError) -> Self {
-        match error {
-            PauseLockError::Interrupted(error) => error.into(),
-            PauseLockError::Store(error) => error.into(),
-            PauseLockError::Taken { .. } => Self::new(FailureKind::Refused, error).hinted(
-                "Wait for it, or end it: only one at a time can make the command stand still.",
-            ),
-        }
-    }
-}
-
-impl From<FreezeError> for Failure {
-    fn from(error: FreezeError) -> Self {
-        match error {
-            FreezeError::Engine(error) => error.into(),
-            FreezeError::GaveUp { .. } | FreezeError::Gone { .. } => {
-                Self::new(FailureKind::Engine, error)
-            }
-        }
     }
 }
 

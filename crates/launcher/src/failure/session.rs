@@ -13,6 +13,8 @@ use lazaret_session::engine::lasting_volume::LastingVolumeError;
 use lazaret_session::engine::resources::ResourceError;
 use lazaret_session::home::HomeError;
 use lazaret_session::home::reset::ResetError;
+use lazaret_session::keeper::connection::KeeperError;
+use lazaret_session::keeper::message::RefusalCode;
 use lazaret_session::lifecycle::collect::CollectError;
 use lazaret_session::lifecycle::create::CreateError;
 use lazaret_session::lifecycle::file_limit::{SizeError, TooLarge};
@@ -28,7 +30,7 @@ use lazaret_session::lifecycle::standby::ExporterError;
 use lazaret_session::lifecycle::stop::StopError;
 use lazaret_session::lifecycle::update::UpdateError;
 use lazaret_session::lifecycle::verify::VerifyError;
-use lazaret_session::live::pause::PauseError;
+use lazaret_session::live::remote_pause::RemotePauseError;
 use lazaret_session::live::view::LiveViewError;
 use lazaret_session::network::{BindError, GatewayError};
 use lazaret_session::pool::PoolError;
@@ -77,12 +79,12 @@ words!(VolumeError: Interrupted | Engine | Unenforceable | Lasting | Porter | Io
         .hinted("`lazaret ls` lists the sessions; stop those that use it."),
 );
 words!(CollectError: Exporter | Export | Store);
-words!(StopError: Engine | PauseLock | Sweep | Store);
+words!(StopError: Engine | Sweep | Store);
 words!(PoolError: Interrupted | Resources | Unenforceable | Store | Io | Engine | Sweep);
 words!(ResumeError: Interrupted | Engine | Sweep | Store | Stop | Collect | DecisionLog | Recover);
 words!(RepairError: Io | DecisionLog | Recover | History);
 words!(LiveViewError: Engine | Unenforceable | Interrupted | Sweep | Store | Io | State
-    | Quarantine | Export | Pause | PauseLock);
+    | Quarantine | Export | Pause);
 words!(SizeError: Walk | TooLarge);
 words!(SettleError: Lock | Apply | Store | Io);
 
@@ -134,10 +136,27 @@ words!(PackError: Engine | Unenforceable | Interrupted | Verify;
     ),
 );
 
-words!(PauseError: Engine | Io | SignalFreezer;
-    error @ PauseError::Unsupported => Self::new(FailureKind::Refused, error),
-    error @ PauseError::WentOn(_) => Self::new(FailureKind::Engine, error),
+words!(RemotePauseError: Keeper | Interrupted;
+    error @ RemotePauseError::NoKeeper(_) => Self::new(FailureKind::WrongState, error)
+        .hinted("Only a session of `lazaret start` or `run` can be reached from elsewhere."),
 );
+
+impl From<KeeperError> for Failure {
+    fn from(error: KeeperError) -> Self {
+        match (&error, error.refusal()) {
+            (_, Some(RefusalCode::Taken)) => Self::new(FailureKind::Refused, error).hinted(
+                "Wait for it, or end it: only one at a time can make the command stand still.",
+            ),
+            (_, Some(RefusalCode::Engine)) => Self::new(FailureKind::Engine, error),
+            (_, Some(RefusalCode::Ending)) => Self::new(FailureKind::WrongState, error),
+            (_, Some(_)) => Self::new(FailureKind::Refused, error),
+            (KeeperError::Silent, None) => Self::new(FailureKind::State, error).hinted(
+                "Its process was stopped, or hangs: end that process, then `lazaret recover`.",
+            ),
+            (_, None) => Self::new(FailureKind::State, error),
+        }
+    }
+}
 
 words!(LendError: Engine;
     LendError::Written(error) => Self::new(FailureKind::Engine, error),

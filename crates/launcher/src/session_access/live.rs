@@ -65,32 +65,17 @@ pub(crate) fn not_live(store: &Store, dir: &SessionDir) -> Failure {
 
 /// Says why a keeper did not do what it was asked for.
 pub(crate) fn unanswered(id: &SessionId, error: KeeperError) -> Failure {
-    let (kind, hint) = match (&error, error.refusal()) {
-        (_, Some(RefusalCode::Driven)) => (
-            FailureKind::Driven,
-            format!("`lazaret attach {id} --take` takes over, `--read-only` looks on."),
-        ),
-        (_, Some(RefusalCode::Ending)) => (
-            FailureKind::WrongState,
-            format!("`lazaret wait {id}` waits for its end."),
-        ),
-        (_, Some(RefusalCode::Paused)) => (
-            FailureKind::WrongState,
-            format!("`lazaret limits {id}` shows and changes them."),
-        ),
-        (_, Some(RefusalCode::NoNetwork)) => (FailureKind::Refused, NETWORK_HINT.to_owned()),
-        (_, Some(RefusalCode::Engine)) => (FailureKind::Engine, String::new()),
-        (_, Some(_)) => (FailureKind::Refused, String::new()),
-        (KeeperError::Silent, None) => (
-            FailureKind::State,
-            "Its process was stopped, or hangs: end that process, then `lazaret recover`."
-                .to_owned(),
-        ),
-        (_, None) => (FailureKind::State, String::new()),
-    };
-    let failure = Failure::new(kind, error);
-    match hint.is_empty() {
-        true => failure,
-        false => failure.hinted(hint),
+    match error.refusal() {
+        Some(RefusalCode::Driven) => Failure::new(FailureKind::Driven, error).hinted(format!(
+            "`lazaret attach {id} --take` takes over, `--read-only` looks on."
+        )),
+        Some(RefusalCode::Ending) => Failure::new(FailureKind::WrongState, error)
+            .hinted(format!("`lazaret wait {id}` waits for its end.")),
+        Some(RefusalCode::Paused) => Failure::new(FailureKind::WrongState, error)
+            .hinted(format!("`lazaret limits {id}` shows and changes them.")),
+        Some(RefusalCode::NoNetwork) => {
+            Failure::new(FailureKind::Refused, error).hinted(NETWORK_HINT)
+        }
+        _ => error.into(),
     }
 }

@@ -45,10 +45,14 @@ pub enum Kind {
     Take,
     /// A part of the JSON report of the session's end.
     Report,
+    /// The command is to be paused.
+    Pause,
+    /// It is to be resumed.
+    Resume,
 }
 
 /// Every kind and its number on the wire.
-const KINDS: [(Kind, u8); 13] = [
+const KINDS: [(Kind, u8); 15] = [
     (Kind::Hello, 1),
     (Kind::Request, 2),
     (Kind::Reply, 3),
@@ -62,6 +66,8 @@ const KINDS: [(Kind, u8); 13] = [
     (Kind::Message, 13),
     (Kind::Take, 14),
     (Kind::Report, 15),
+    (Kind::Pause, 16),
+    (Kind::Resume, 17),
 ];
 
 /// Which stream the bytes of a [`Kind::Data`] are of.

@@ -11,6 +11,7 @@ use lazaret_runtime::{
 };
 
 use crate::engine::signal::SIGKILL;
+use crate::live::pause::Pauses;
 use crate::network::LivePolicy;
 use crate::services::Services;
 
@@ -31,6 +32,8 @@ pub struct LiveContainer {
     pub workdir: String,
     /// What may not be printed.
     pub patterns: Option<Patterns>,
+    /// Its pauses.
+    pub pauses: Arc<Pauses>,
     /// What it may reach; `None` without a network.
     pub policy: Option<Arc<LivePolicy>>,
     /// Its services.

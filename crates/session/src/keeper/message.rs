@@ -87,6 +87,8 @@ pub enum Request {
         /// Its name.
         service: String,
     },
+    /// To have the turn to pause the command: a second answer says that the client has it.
+    Pause,
     /// To know what the command may reach. The answer is followed by the policy.
     Policy,
     /// To change what the command may reach. The answer comes once the gateway has the change, and
@@ -197,6 +199,9 @@ pub struct Accepted {
     /// Whether [`Request::EditPolicy`] made another policy of it.
     #[serde(default)]
     pub changed: bool,
+    /// For how many milliseconds the command was paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_ms: Option<u64>,
 }
 
 /// What is said with a no.
@@ -224,6 +229,8 @@ pub enum RefusalCode {
     Engine,
     /// The session is full, and paused.
     Paused,
+    /// Another client has the turn to pause the command.
+    Taken,
     /// The session has no network.
     NoNetwork,
     /// The gateway is gone, or takes nothing.

@@ -12,6 +12,7 @@
 //!   attach          → DATA stdin, EOF, RESIZE, TAKE, SIGNAL   ← SCREEN, DATA, EVENT, MESSAGE, REPORT, EXIT
 //!   exec            → DATA stdin, EOF, RESIZE, SIGNAL    ← DATA stdout, DATA stderr, EXIT
 //!   events          ← EVENT, EXIT
+//!   pause           → PAUSE, RESUME                     ← REPLY for its turn, and for each
 //!   policy, edit_policy ← DATA stdout, EOF               the policy as JSON
 //!   status, stop, limits, restart: nothing more
 //! ```
@@ -22,6 +23,7 @@
 //! | `place`, `server` | the socket, and who comes in there |
 //! | `hub`, `state`, `drawn`, `client` | output to every client, input from one |
 //! | `exec` | a process beside the command |
+//! | `pause` | the command paused for a client |
 //! | [`policy`] | what the command may reach |
 //! | [`journal`] | what happened, in numbers |
 //! | [`connection`] | the client's end |
@@ -37,6 +39,7 @@ pub mod journal;
 pub mod limits;
 pub mod live;
 pub mod message;
+mod pause;
 mod place;
 pub mod policy;
 mod server;

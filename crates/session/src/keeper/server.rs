@@ -18,6 +18,7 @@ use super::live::LiveContainer;
 use super::message::{
     Accepted, Attach, Hello, KeeperStatus, MAGIC, PROTOCOL, RefusalCode, Reply, Request, Size, Stop,
 };
+use super::pause;
 use super::place;
 use super::policy;
 use crate::output::terminal::Typed;
@@ -131,6 +132,7 @@ impl Server {
                 let text = format!("the session has no service {service:?}");
                 refuse(stream, refused(RefusalCode::Invalid, text))
             }
+            Request::Pause => pause::serve(stream, &self.live.pauses),
             Request::Policy => policy::show(stream, &self.dir, &self.live),
             Request::EditPolicy(edit) => policy::edit(stream, &self.dir, &self.live, &edit),
             Request::Limits(changed) => {

@@ -1,6 +1,7 @@
 //! What is done beside a command: its exporter, the pool, the texts for merging, what the
 //! engine says of itself, and files that are not yet on the disk for good.
 
+use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 
 use lazaret_tree::PathError;
@@ -40,9 +41,11 @@ impl<'scope> Background<'scope> {
         let exporter = {
             let (dir, record) = (dir.clone(), record.clone());
             let counted = spec.counted_volumes(&record.owner());
+            let pauses = Arc::clone(&running.pauses);
             scope.spawn(move || {
                 let watch = DiskWatch {
                     cx,
+                    pauses: &pauses,
                     dir: &dir,
                     record: &record,
                     counted: &counted,

@@ -15,8 +15,7 @@ use crate::event::Event;
 use crate::lifecycle::command_io::CommandIo;
 use crate::lifecycle::disk_limits::{DiskState, Estimate};
 use crate::lifecycle::latch::{CommandEnded, Latch};
-use crate::live::pause::{LONGEST, PauseError, PausedCommand, PreparedPause};
-use crate::live::pause_lock::{PauseLock, PauseLockError};
+use crate::live::pause::{LONGEST, NoTurn, PauseError, PausedCommand, Pauses};
 use crate::porter::usage::{Counted, Unknown, UsageCounter};
 use crate::store::SessionDir;
 use crate::store::record::Record;
@@ -41,7 +40,7 @@ pub(super) enum DiskWatchError {
     #[error(transparent)]
     Pause(#[from] PauseError),
     #[error(transparent)]
-    Lock(#[from] PauseLockError),
+    NoTurn(#[from] NoTurn),
     #[error(transparent)]
     Unknown(#[from] Unknown),
 }
@@ -50,6 +49,7 @@ pub(super) enum DiskWatchError {
 #[derive(Clone, Copy)]
 pub(super) struct DiskWatch<'a> {
     pub(super) cx: &'a SessionContext<'a>,
+    pub(super) pauses: &'a Pauses,
     pub(super) dir: &'a SessionDir,
     pub(super) record: &'a Record,
     /// What counts beside the copy of the workspace.
@@ -109,11 +109,7 @@ impl DiskWatch<'_> {
     /// Pauses the command, and counts what does not change any more. If that is too much, the
     /// command stays paused until there is room.
     fn hold(self, counter: &mut UsageCounter) -> Result<(Counted, Estimate), DiskWatchError> {
-        let (cx, dir) = (self.cx, self.dir);
-        let prepared = PreparedPause::to_hold(cx, dir, self.record)?;
-        let lock = PauseLock::take(dir, LONGEST, cx.cancel)?;
-        let paused = prepared.begin(&lock)?;
-        drop(lock);
+        let paused = self.pauses.take(LONGEST)?.hold()?;
         let (counted, estimate) = self.count(counter)?;
         let limits = self.io.disk_limits();
         let used = counted.amount();
@@ -146,10 +142,10 @@ impl DiskWatch<'_> {
     }
 
     /// Lets the command go on, once no other process reads what must not change meanwhile.
-    fn go_on(self, paused: PausedCommand<'_>) -> Result<(), DiskWatchError> {
-        let lock = PauseLock::take(self.dir, LONGEST, self.cx.cancel);
+    fn go_on(self, mut paused: PausedCommand<'_>) -> Result<(), DiskWatchError> {
+        let turn = self.pauses.take(LONGEST);
         let resumed = paused.end();
-        drop(lock);
+        drop(turn);
         match resumed {
             // It was ended, which resumed it.
             Err(_) if self.is_ending() => Ok(()),

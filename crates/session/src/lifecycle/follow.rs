@@ -18,7 +18,6 @@ use crate::lifecycle::launch::Running;
 use crate::lifecycle::outcome::RunError;
 use crate::lifecycle::supervise::{self, CommandError, Output, StartedCommand};
 use crate::lifecycle::update_summary::UpdateSummary;
-use crate::live::pause::StalePauseWatch;
 use crate::network::{Gateway, JournalEnd, LivePolicy, NetworkEnd, PortForwarder};
 use crate::output::relay::CommandOutputSink;
 use crate::porter::credentials::RefreshedCredentials;
@@ -63,6 +62,8 @@ impl Running {
         services: Services,
         command: &Latch<CommandEnded>,
     ) -> Result<Ended, RunError> {
+        // However the command ends, it is not paused any more.
+        let _over = self.pauses.give_up_on_drop();
         let UserSide { io, ports } = user;
         let record = self.session.record().clone();
         let container = self.container;
@@ -75,6 +76,7 @@ impl Running {
             env: spec.command.env.clone(),
             workdir: spec.scope.workdir(),
             patterns: patterns.clone(),
+            pauses: Arc::clone(&self.pauses),
             policy: container.network.as_ref().map(live_policy),
             services,
         };
@@ -132,7 +134,7 @@ impl Running {
                     spec.command.limits,
                     Arc::clone(&sink) as Arc<dyn Output>,
                     cx.cancel,
-                    StalePauseWatch::new(self.session.dir(), &record),
+                    &self.pauses,
                 )
             });
             if let Ok(end) = &ended {

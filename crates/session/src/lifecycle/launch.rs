@@ -1,5 +1,7 @@
 //! Lets the command start: the record says so first.
 
+use std::sync::Arc;
+
 use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::ContainerLease;
 use lazaret_tree::PathError;
@@ -9,7 +11,7 @@ use crate::event::Event;
 use crate::lifecycle::fill::FilledContainer;
 use crate::lifecycle::guard::Guarded;
 use crate::lifecycle::setup::Launched;
-use crate::live::pause;
+use crate::live::pause::Pauses;
 use crate::porter::credentials::CredentialLender;
 use crate::services::{ServiceError, StartedServices};
 use crate::setup_steps::done::Groundwork;
@@ -33,6 +35,7 @@ pub struct Running {
     pub(super) gateway: Option<ContainerLease>,
     pub(super) log: LogFile,
     pub(super) notes: RunNotes,
+    pub(super) pauses: Arc<Pauses>,
     /// What is synced while the command runs.
     pub(super) deferred: DeferredSync,
 }
@@ -131,7 +134,6 @@ impl Guarded {
             cx.events.event(Event::Updated(update));
         }
         cx.events.event(Event::LeftOut(&self.container.skipped));
-        pause::forget_hold(&self.setup.dir())?;
         let run_dir = next_run(&self.setup.dir())?;
         let log = LogFile::create(&run_dir.path)?;
         let input = InputLog::create(&run_dir, spec.log)?;
@@ -144,7 +146,10 @@ impl Guarded {
             gateway,
             deferred,
         } = self.setup.launch();
+        let pausing = cx.info.capabilities.pausing;
+        let pauses = Pauses::new(&cx.engine, pausing, session.record().agent());
         Ok(Running {
+            pauses: Arc::new(pauses),
             services: self.services,
             session,
             container: self.container,

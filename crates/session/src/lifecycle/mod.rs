@@ -47,6 +47,7 @@ pub mod update;
 pub mod update_summary;
 pub mod verify;
 
+use std::sync::Arc;
 use std::thread;
 
 use crate::cancel::CancelLevel;
@@ -86,6 +87,7 @@ pub fn run(
 
         // However the command ends, what is done beside it stops waiting for that.
         let _lost = command.set_on_drop(CommandEnded::Lost);
+        let pauses = Arc::clone(&running.pauses);
         let services = running.supervise_services(beside, cx, &tell);
         let background = Background::start(beside, cx, store, spec, &mut running, io, &command);
         let Ended {
@@ -97,7 +99,7 @@ pub fn run(
         let exporter = background.sync(cx);
 
         let id = || spec.id.clone();
-        let stopped = Stopped::stop(cx, session, spec.porter.clone())
+        let stopped = Stopped::stop(cx, session, spec.porter.clone(), Some(&pauses))
             .map_err(|source| RunError::NotStopped { id: id(), source })?;
         drop(spawner);
         let exporter = exporter.ready();

@@ -176,7 +176,7 @@ fn collect(
     exporter: Pinned,
     session: LockedSession,
 ) -> Result<RecoverOutcome, ResumeError> {
-    let stopped = Stopped::stop(cx, session, exporter)?;
+    let stopped = Stopped::stop(cx, session, exporter, None)?;
     Ok(match stopped.collect(cx, None, BaseTexts::Recorded)? {
         Collected::Ready(session) => RecoverOutcome::Collected(session),
         Collected::Rejected(session) => RecoverOutcome::Rejected(session),

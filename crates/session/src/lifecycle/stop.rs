@@ -10,8 +10,7 @@ use crate::context::SessionContext;
 use crate::engine::inventory::SweepError;
 use crate::event::Event;
 use crate::home;
-use crate::live::pause::StalePauseWatch;
-use crate::live::pause_lock::{PauseLock, PauseLockError};
+use crate::live::pause::{Closed, Pauses, unpause};
 use crate::live::views::{SweepScope, sweep};
 use crate::services;
 use crate::store::record::Phase;
@@ -23,9 +22,6 @@ pub enum StopError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Others look at it.
-    #[error(transparent)]
-    PauseLock(#[from] PauseLockError),
     /// What an earlier command left could not be removed.
     #[error(transparent)]
     Sweep(#[from] SweepError),
@@ -50,7 +46,8 @@ pub struct Stopped {
 
 impl Stopped {
     /// Stops the container of a session whose command has ended, or has lost
-    /// its launcher. The container is removed meanwhile.
+    /// its launcher. The container is removed meanwhile. `pauses` are those of this process if it
+    /// is the one that kept the session.
     ///
     /// # Errors
     /// The engine's. The session stays as it is then, for another try.
@@ -58,13 +55,15 @@ impl Stopped {
         cx: &SessionContext<'_>,
         mut session: LockedSession,
         exporter: Pinned,
+        pauses: Option<&Pauses>,
     ) -> Result<Self, StopError> {
         let agent = session.record().agent();
         cx.phase("stop", |_| {
-            let pause_lock = take_pause_lock(cx, &session)?;
+            // A client that hangs, or was itself stopped, holds no end up.
+            let closed = pauses.map(|pauses| pauses.close(PATIENCE));
             services::remove_left(&*cx.engine, session.record())?;
             if cx.engine.container(&agent)?.is_some() {
-                StalePauseWatch::new(session.dir(), session.record()).resume(&*cx.engine)?;
+                unpause(&*cx.engine, &agent)?;
                 cx.engine.stop_container(&agent, GRACE)?;
             }
             let state = cx
@@ -86,8 +85,9 @@ impl Stopped {
                 session.record(),
                 SweepScope::All,
             )?;
-            if pause_lock.is_none() || session.dir().file("intent").exists() {
-                // An update that takes longer than that is cut short: the collection knows.
+            if closed != Some(Closed::Unused) || session.dir().file("intent").exists() {
+                // An update that takes longer than that, or whose keeper was killed, is cut short:
+                // the collection knows.
                 cx.engine.remove_container(&session.record().importer())?;
             }
             // Beside the collection: nothing of it is running any more.
@@ -107,7 +107,6 @@ impl Stopped {
                     end.timed_out |= has_timed_out;
                 }
             })?;
-            drop(pause_lock);
             Ok::<_, StopError>(())
         })?;
         let cleaned = home::remove_lent(cx, &session.record().owner(), session.dir(), &exporter);
@@ -120,18 +119,5 @@ impl Stopped {
     /// Returns the session.
     pub fn session(&self) -> &LockedSession {
         &self.session
-    }
-}
-
-/// Waits for those who look at the session, but not for long: one that hangs, or was itself
-/// stopped, holds no end up.
-fn take_pause_lock(
-    cx: &SessionContext<'_>,
-    session: &LockedSession,
-) -> Result<Option<PauseLock>, StopError> {
-    match PauseLock::take(session.dir(), PATIENCE, cx.cancel) {
-        Ok(pause_lock) => Ok(Some(pause_lock)),
-        Err(PauseLockError::Taken { .. } | PauseLockError::Interrupted(_)) => Ok(None),
-        Err(error) => Err(error.into()),
     }
 }

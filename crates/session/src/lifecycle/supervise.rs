@@ -11,7 +11,7 @@ use lazaret_runtime::{ContainerName, Engine, EngineError, Process};
 
 use crate::cancel::{Cancel, CancelLevel, Event, EventQueue};
 use crate::engine::signal::{SIGKILL, SIGTERM};
-use crate::live::pause::StalePauseWatch;
+use crate::live::pause::Pauses;
 use crate::output::terminal::{CommandInput, TerminalInput};
 use crate::spec::CommandLimits;
 use crate::store::record::CommandEnd;
@@ -69,8 +69,6 @@ enum Ending {
 /// Follows a started command and waits for its end. PID 1 of the container passes SIGTERM on to
 /// every process and leaves only when all are gone, so nothing that the command started survives.
 ///
-/// If a process that has paused the container is killed, `pause_watch` resumes the command.
-///
 /// # Errors
 /// See [`CommandError`]. The container may still run then.
 pub fn run(
@@ -80,7 +78,7 @@ pub fn run(
     limits: CommandLimits,
     output: Arc<dyn Output>,
     cancel: &Cancel,
-    pause_watch: StalePauseWatch,
+    pauses: &Pauses,
 ) -> Result<CommandEnd, CommandError> {
     let started = Instant::now();
     let (done, event_queue) = cancel.event_queue();
@@ -94,7 +92,7 @@ pub fn run(
         container,
         limits,
         started,
-        pause_watch,
+        pauses,
     }
     .watch(&event_queue)?;
     Ok(CommandEnd {
@@ -166,38 +164,31 @@ struct Supervisor<'a> {
     container: &'a ContainerName,
     limits: CommandLimits,
     started: Instant,
-    pause_watch: StalePauseWatch,
+    pauses: &'a Pauses,
 }
 
 impl Supervisor<'_> {
     /// Waits for the command, and ends it when its time is up or the user wants an end.
     fn watch(
-        mut self,
+        self,
         event_queue: &EventQueue<Result<i32, CommandError>>,
     ) -> Result<(i32, Option<Ending>), CommandError> {
         let timeout = self
             .limits
             .timeout
             .and_then(|timeout| self.started.checked_add(timeout));
-        let ending = loop {
-            let tick = Instant::now() + StalePauseWatch::TICK;
-            let deadline = timeout.map_or(tick, |timeout| timeout.min(tick));
-            match event_queue.wait(Some(deadline)) {
-                // A launcher that was stopped meanwhile: PID 1 has ended the command, and the
-                // container with it (FLT-27).
-                Event::Value(Err(_)) if timeout.is_some_and(|end| Instant::now() >= end) => {
-                    return Ok((128 + SIGTERM, Some(Ending::TimedOut)));
-                }
-                Event::Value(end) => return Ok((end?, None)),
-                Event::Deadline if timeout.is_some_and(|end| Instant::now() >= end) => {
-                    break Ending::TimedOut;
-                }
-                Event::Deadline => self.pause_watch.look(self.engine),
-                Event::Cancel(_) => break Ending::Interrupted,
+        let ending = match event_queue.wait(timeout) {
+            // A launcher that was stopped meanwhile: PID 1 has ended the command, and the
+            // container with it (FLT-27).
+            Event::Value(Err(_)) if timeout.is_some_and(|end| Instant::now() >= end) => {
+                return Ok((128 + SIGTERM, Some(Ending::TimedOut)));
             }
+            Event::Value(end) => return Ok((end?, None)),
+            Event::Deadline => Ending::TimedOut,
+            Event::Cancel(_) => Ending::Interrupted,
         };
         // A paused process hears nothing.
-        self.pause_watch.resume(self.engine)?;
+        self.pauses.end()?;
         self.signal(SIGTERM)?;
         let exit = self.wait_for_end(event_queue)?;
         Ok((exit, Some(ending)))
@@ -205,20 +196,18 @@ impl Supervisor<'_> {
 
     /// After SIGTERM: waits for the grace, or until the user insists, then kills.
     fn wait_for_end(
-        &mut self,
+        &self,
         event_queue: &EventQueue<Result<i32, CommandError>>,
     ) -> Result<i32, CommandError> {
         let kill_at = Instant::now() + self.limits.grace;
         loop {
-            let tick = Instant::now() + StalePauseWatch::TICK;
-            match event_queue.wait(Some(kill_at.min(tick))) {
+            match event_queue.wait(Some(kill_at)) {
                 Event::Value(end) => return Ok(asked_for(end, SIGTERM)),
                 Event::Cancel(CancelLevel::Asked) => {}
-                Event::Deadline if Instant::now() < kill_at => self.pause_watch.look(self.engine),
                 Event::Cancel(CancelLevel::Insisted) | Event::Deadline => break,
             }
         }
-        self.pause_watch.resume(self.engine)?;
+        self.pauses.end()?;
         self.signal(SIGKILL)?;
         let give_up_at = Instant::now() + LAST_WORDS;
         loop {

@@ -1,6 +1,6 @@
 //! Looks into a session whose command runs, and the pause that each takes.
 
 pub mod pause;
-pub mod pause_lock;
+pub mod remote_pause;
 pub mod view;
 pub mod views;

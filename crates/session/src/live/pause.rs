@@ -1,29 +1,17 @@
-//! Pauses the command of a live session while another lazaret process uses its volume.
+//! Pauses the command of a live session, in the process that keeps it: for one client at a time,
+//! and for as long as the session is full (CON-28).
 //!
-//! A process that pauses holds the [`PauseLock`] and writes a marker first. It removes the marker
-//! once the command runs again. A marker without a lock was left by a killed process: the
-//! session's launcher checks for one all the time and resumes the command. The next process that
-//! takes the lock does so too. If the engine has no freezer, the porter stops the processes from
-//! inside. It continues them by itself if the heartbeat stops.
-//!
-//! A command whose session is full stays paused by its own launcher, which has another marker,
-//! `held`: who looks meanwhile leaves the pause as it is (CON-28).
+//! Nothing of this is written down. A command whose keeper was killed during a pause is still
+//! paused: whatever ends it later asks the engine first ([`unpause`]).
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use lazaret_protocol::Verb;
 use lazaret_runtime::{ContainerName, ContainerState, Engine, EngineError, Pausing, Stdin};
-use lazaret_tree::{AtPath as _, PathError};
 
-use crate::context::SessionContext;
-use crate::live::pause_lock::PauseLock;
 use crate::porter::freeze::{FreezeError, SignalFreezer};
 use crate::porter::porter;
-use crate::store::SessionDir;
-use crate::store::file::remove_file;
-use crate::store::record::Record;
 
 /// Why a command could not be paused, or did not stay paused.
 #[derive(Debug, thiserror::Error)]
@@ -31,9 +19,6 @@ pub enum PauseError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The disk failed.
-    #[error(transparent)]
-    Io(#[from] PathError),
     /// The porter could not stop its processes.
     #[error(transparent)]
     SignalFreezer(#[from] FreezeError),
@@ -45,32 +30,56 @@ pub enum PauseError {
     WentOn(#[source] EngineError),
 }
 
-/// The longest pause. The session's launcher ends a longer one even if another process holds the
-/// lock: that process may itself have been stopped.
+/// Why a turn can't be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoTurn {
+    /// Another client has it for longer than that.
+    #[error("another lazaret looks into the session, and has for {} s", .0.as_secs())]
+    Taken(Duration),
+    /// The command has ended, or is being ended.
+    #[error("the command is being ended")]
+    Over,
+}
+
+/// The longest pause for a client: that process may itself have been stopped.
 pub const LONGEST: Duration = Duration::from_secs(60);
 
-/// How long a pause may still take effect after its owner was killed: a busy engine carries out
-/// late what it was asked for.
-const UNDER_WAY: Duration = Duration::from_secs(30);
+/// Between two attempts to resume a command.
+const RETRY: Duration = Duration::from_millis(500);
 
-/// What is needed for a pause, made ready beforehand to keep the pause short.
+/// The pauses of one command.
 #[derive(Debug)]
-pub struct PreparedPause<'a> {
-    engine: &'a dyn Engine,
+pub struct Pauses {
+    engine: Arc<dyn Engine>,
     agent: ContainerName,
-    mark: PathBuf,
-    /// Of a command that is held already.
-    held: PathBuf,
-    freezer: Option<SignalFreezer>,
+    pausing: Pausing,
+    state: Mutex<State>,
+    changed: Condvar,
 }
+
+#[derive(Debug, Default)]
+struct State {
+    /// Whether a client has the turn.
+    is_taken: bool,
+    /// Whether the command is paused until the session has room again.
+    is_held: bool,
+    /// Whether the command is still paused for a client, since the engine did not resume it.
+    is_owed: bool,
+    /// Whether the command may not be paused any more.
+    is_over: bool,
+}
+
+/// The right to pause a command. Dropping it resumes the command, if the engine did not do that
+/// before, and lets the next client have the turn.
+#[derive(Debug)]
+#[must_use = "dropping it releases the turn"]
+pub struct Turn<'a>(&'a Pauses);
 
 /// A paused command. Dropping it resumes the command, unless it was held before.
 #[derive(Debug)]
 #[must_use = "the command is paused until this is ended"]
 pub struct PausedCommand<'a> {
-    engine: &'a dyn Engine,
-    agent: ContainerName,
-    mark: PathBuf,
+    pauses: &'a Pauses,
     freezer: Option<SignalFreezer>,
     since: Instant,
     stage: Stage,
@@ -78,103 +87,256 @@ pub struct PausedCommand<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Paused by this process.
-    Ours,
-    /// Paused by the launcher of its session.
+    /// Paused for a client.
+    Looked,
+    /// Paused until the session has room.
     Held,
+    /// Held already: it stays so.
+    Left,
     /// Resumed.
     Over,
 }
 
-impl<'a> PreparedPause<'a> {
-    /// Makes a pause ready.
-    ///
-    /// # Errors
-    /// The engine's, or that it knows no way.
-    pub fn new(
-        cx: &'a SessionContext<'_>,
-        dir: &SessionDir,
-        record: &Record,
-    ) -> Result<Self, PauseError> {
-        Self::marked(cx, record, mark(dir), held(dir))
-    }
-
-    /// Makes a pause ready that lasts until the session has room again.
-    ///
-    /// # Errors
-    /// The engine's, or that it knows no way.
-    pub(crate) fn to_hold(
-        cx: &'a SessionContext<'_>,
-        dir: &SessionDir,
-        record: &Record,
-    ) -> Result<Self, PauseError> {
-        Self::marked(cx, record, held(dir), held(dir))
-    }
-
-    fn marked(
-        cx: &'a SessionContext<'_>,
-        record: &Record,
-        mark: PathBuf,
-        held: PathBuf,
-    ) -> Result<Self, PauseError> {
-        let (engine, agent) = (&*cx.engine, record.agent());
-        let freezer = match cx.info.capabilities.pausing {
-            Pausing::Freezer => None,
-            Pausing::Signals => Some(SignalFreezer::prepare(engine, &agent)?),
-            Pausing::None => return Err(PauseError::Unsupported),
-        };
-        Ok(Self {
-            engine,
+impl Pauses {
+    /// Begins without a pause.
+    pub fn new(engine: &Arc<dyn Engine>, pausing: Pausing, agent: ContainerName) -> Self {
+        Self {
+            engine: Arc::clone(engine),
             agent,
-            mark,
-            held,
-            freezer,
-        })
+            pausing,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
     }
 
-    /// Pauses the command; `None` if its container does not run any more.
+    /// Takes the turn, and waits for it for `patience` at most.
     ///
     /// # Errors
-    /// The engine's, or the disk's.
-    pub fn begin(self, _turn: &PauseLock) -> Result<Option<PausedCommand<'a>>, PauseError> {
-        let is_held = self.held.exists();
-        let state = self.engine.container(&self.agent)?;
-        match state.map(|container| container.state) {
-            Some(ContainerState::Running | ContainerState::Paused) if is_held => {}
-            Some(ContainerState::Running) => {}
-            // The last holder of the lock was killed during its pause.
-            Some(ContainerState::Paused) => self.engine.unpause_container(&self.agent)?,
+    /// See [`NoTurn`].
+    pub fn take(&self, patience: Duration) -> Result<Turn<'_>, NoTurn> {
+        let is_waiting = |state: &mut State| state.is_taken && !state.is_over;
+        let waited = (self.changed).wait_timeout_while(self.lock(), patience, is_waiting);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        match (state.is_over, state.is_taken) {
+            (true, _) => Err(NoTurn::Over),
+            (false, true) => Err(NoTurn::Taken(patience)),
+            (false, false) => {
+                state.is_taken = true;
+                Ok(Turn(self))
+            }
+        }
+    }
+
+    /// Resumes the command for good, even if a client has the turn, so that it can be ended.
+    ///
+    /// # Errors
+    /// The engine's. That it is not paused is none.
+    pub(crate) fn end(&self) -> Result<(), EngineError> {
+        self.give_up();
+        unpause(&*self.engine, &self.agent)
+    }
+
+    /// Refuses further pauses, and waits for the client that has the turn, for `patience` at most.
+    pub(crate) fn close(&self, patience: Duration) -> Closed {
+        self.give_up();
+        let waited = (self.changed).wait_timeout_while(self.lock(), patience, |s| s.is_taken);
+        match waited.unwrap_or_else(PoisonError::into_inner).0.is_taken {
+            true => Closed::InUse,
+            false => Closed::Unused,
+        }
+    }
+
+    /// Does what [`Self::end`] does without the engine when the returned guard is dropped: also on
+    /// the way out of an error or a panic.
+    pub(crate) fn give_up_on_drop(&self) -> GiveUpOnDrop<'_> {
+        GiveUpOnDrop(self)
+    }
+
+    fn give_up(&self) {
+        self.lock().is_over = true;
+        self.changed.notify_all();
+    }
+
+    /// Pauses the command for [`Stage::Looked`] or [`Stage::Held`]. `None` if its container does
+    /// not run any more.
+    fn pause(&self, stage: Stage) -> Result<Option<PausedCommand<'_>>, PauseError> {
+        let (engine, agent) = (&*self.engine, &self.agent);
+        let stage = match self.lock().is_held {
+            true => Stage::Left,
+            false => stage,
+        };
+        let mut freezer = match (stage, self.pausing) {
+            (Stage::Left, _) | (_, Pausing::Freezer) => None,
+            (_, Pausing::Signals) => Some(SignalFreezer::prepare(engine, agent)?),
+            (_, Pausing::None) => return Err(PauseError::Unsupported),
+        };
+        match engine.container(agent)?.map(|container| container.state) {
+            // Another program has paused it.
+            Some(ContainerState::Paused) if stage != Stage::Left => {
+                engine.unpause_container(agent)?;
+            }
+            Some(ContainerState::Running | ContainerState::Paused) => {}
             _ => return Ok(None),
         }
         let mut paused = PausedCommand {
-            engine: self.engine,
-            agent: self.agent,
-            mark: self.mark,
+            pauses: self,
             freezer: None,
             since: Instant::now(),
-            stage: Stage::Held,
+            stage,
         };
-        if is_held {
+        if stage == Stage::Left {
             return Ok(Some(paused));
         }
-        fs::write(&paused.mark, b"").at(&paused.mark)?;
-        paused.stage = Stage::Ours;
-        match self.freezer {
-            Some(mut freezer) => {
+        match &mut freezer {
+            Some(freezer) => {
                 let begun = freezer.begin();
-                begun.map_err(|error| after_freeze(paused.engine, &paused.agent, error))?;
-                paused.freezer = Some(freezer);
+                begun.map_err(|error| after_freeze(engine, agent, error))?;
             }
             None => {
-                if let Err(error) = pause(paused.engine, &paused.agent) {
-                    return match is_up(paused.engine, &paused.agent) {
+                if let Err(error) = pause(engine, agent) {
+                    return match is_up(engine, agent) {
                         Ok(false) => Ok(None),
                         Ok(true) | Err(_) => Err(error.into()),
                     };
                 }
             }
         }
+        paused.freezer = freezer;
+        let mut state = self.lock();
+        if state.is_over {
+            // Its end was asked for while the engine was at work, and a paused command hears
+            // nothing of that. Dropping it takes the lock.
+            drop(state);
+            return Ok(None);
+        }
+        state.is_held = stage == Stage::Held;
+        drop(state);
         Ok(Some(paused))
+    }
+
+    /// Resumes the command. While the engine is away it tries again, until the command may not be
+    /// paused any more.
+    fn resume(&self) {
+        while free(&*self.engine, &self.agent).is_err() {
+            let waited =
+                (self.changed).wait_timeout_while(self.lock(), RETRY, |state| !state.is_over);
+            if waited.unwrap_or_else(PoisonError::into_inner).0.is_over {
+                // Who ends it resumes it.
+                return;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a client still has the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Closed {
+    /// It has: it hangs, or was itself stopped.
+    InUse,
+    /// None has.
+    Unused,
+}
+
+/// See [`Pauses::give_up_on_drop`].
+#[derive(Debug)]
+#[must_use = "no pause is possible once this is dropped"]
+pub(crate) struct GiveUpOnDrop<'a>(&'a Pauses);
+
+impl Drop for GiveUpOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.give_up();
+    }
+}
+
+impl<'a> Turn<'a> {
+    /// Pauses the command; `None` if its container does not run any more, or it is being ended.
+    ///
+    /// # Errors
+    /// See [`PauseError`].
+    pub fn pause(&self) -> Result<Option<PausedCommand<'_>>, PauseError> {
+        self.0.pause(Stage::Looked)
+    }
+
+    /// Resumes the command if the engine did not do that at the end of a pause.
+    pub(crate) fn settle(&self) {
+        if std::mem::take(&mut self.0.lock().is_owed) {
+            self.0.resume();
+        }
+    }
+
+    /// Pauses the command for longer than the turn. Clients that take it meanwhile leave the
+    /// command paused.
+    ///
+    /// # Errors
+    /// See [`PauseError`].
+    pub(crate) fn hold(self) -> Result<Option<PausedCommand<'a>>, PauseError> {
+        self.0.pause(Stage::Held)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.settle();
+        self.0.lock().is_taken = false;
+        self.0.changed.notify_all();
+    }
+}
+
+impl PausedCommand<'_> {
+    /// Resumes the command, and returns how long it was paused.
+    ///
+    /// # Errors
+    /// If it was not paused all the time, or the engine fails. Dropping it then resumes it.
+    pub fn end(&mut self) -> Result<Duration, PauseError> {
+        let Pauses { engine, agent, .. } = self.pauses;
+        match (self.stage, self.freezer.take()) {
+            (Stage::Left | Stage::Over, _) => {}
+            (Stage::Looked | Stage::Held, Some(freezer)) => {
+                let ended = freezer.end();
+                ended.map_err(|error| after_freeze(&**engine, agent, error))?;
+            }
+            (Stage::Looked | Stage::Held, None) => {
+                (engine.unpause_container(agent)).map_err(PauseError::WentOn)?;
+            }
+        }
+        let took = self.since.elapsed();
+        self.note_end();
+        Ok(took)
+    }
+
+    fn note_end(&mut self) {
+        if self.stage == Stage::Held {
+            self.pauses.lock().is_held = false;
+        }
+        self.stage = Stage::Over;
+    }
+}
+
+impl Drop for PausedCommand<'_> {
+    fn drop(&mut self) {
+        if matches!(self.stage, Stage::Left | Stage::Over) {
+            return;
+        }
+        match self.freezer.take() {
+            // What goes wrong here has a failure before it, which says more.
+            Some(freezer) => {
+                if let Err(error) = freezer.end() {
+                    let Pauses { engine, agent, .. } = self.pauses;
+                    drop(after_freeze(&**engine, agent, error));
+                }
+            }
+            None if self.stage == Stage::Held => self.pauses.resume(),
+            None => {
+                // The client gets its answer before a retry: see `Turn::settle`.
+                let freed = free(&*self.pauses.engine, &self.pauses.agent);
+                self.pauses.lock().is_owed |= freed.is_err();
+            }
+        }
+        self.note_end();
     }
 }
 
@@ -192,49 +354,6 @@ fn pause(engine: &dyn Engine, agent: &ContainerName) -> Result<(), EngineError> 
     engine.pause_container(agent)
 }
 
-impl PausedCommand<'_> {
-    /// Resumes the command, and returns how long it was paused.
-    ///
-    /// # Errors
-    /// If it was not paused all the time, or the engine fails. It goes on in any case.
-    pub fn end(mut self) -> Result<Duration, PauseError> {
-        if self.stage == Stage::Held {
-            return Ok(self.since.elapsed());
-        }
-        let released = match self.freezer.take() {
-            Some(freezer) => {
-                let ended = freezer.end();
-                ended.map_err(|error| after_freeze(self.engine, &self.agent, error))
-            }
-            None => (self.engine.unpause_container(&self.agent)).map_err(PauseError::WentOn),
-        };
-        let took = self.since.elapsed();
-        if released.is_ok() {
-            self.stage = Stage::Over;
-            remove_file(&self.mark)?;
-        }
-        released.map(|()| took)
-    }
-}
-
-impl Drop for PausedCommand<'_> {
-    fn drop(&mut self) {
-        if self.stage != Stage::Ours {
-            return;
-        }
-        match self.freezer.take() {
-            // What goes wrong here has a failure before it, which says more.
-            Some(freezer) => {
-                if let Err(error) = freezer.end() {
-                    drop(after_freeze(self.engine, &self.agent, error));
-                }
-                drop(fs::remove_file(&self.mark));
-            }
-            None => drop(resume(self.engine, &self.agent, &self.mark)),
-        }
-    }
-}
-
 /// Continues stopped processes if the porter will not: one that gave up has done so itself, one
 /// that was killed, or does not answer, has not.
 fn after_freeze(engine: &dyn Engine, agent: &ContainerName, error: FreezeError) -> PauseError {
@@ -246,97 +365,22 @@ fn after_freeze(engine: &dyn Engine, agent: &ContainerName, error: FreezeError) 
     error.into()
 }
 
-/// Resumes the command, and removes the marker once it runs.
-fn resume(engine: &dyn Engine, agent: &ContainerName, mark: &Path) -> Result<(), PauseError> {
-    let _either = free(engine, agent)?;
-    remove_file(mark)?;
-    Ok(())
-}
-
-/// Whether a command had been paused before it was resumed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Freed {
-    FromAPause,
-    /// It was not paused, or is not there.
-    FromNothing,
-}
-
-fn free(engine: &dyn Engine, agent: &ContainerName) -> Result<Freed, EngineError> {
+/// Resumes a container. That it is not paused, or is not there, is no error.
+fn free(engine: &dyn Engine, agent: &ContainerName) -> Result<(), EngineError> {
     match engine.unpause_container(agent) {
-        Ok(()) => Ok(Freed::FromAPause),
-        Err(EngineError::NotFound { .. } | EngineError::Refused { .. }) => Ok(Freed::FromNothing),
-        Err(error) => Err(error),
+        Err(EngineError::NotFound { .. } | EngineError::Refused { .. }) => Ok(()),
+        other => other,
     }
 }
 
-/// Checks whether the command was left paused, for the launcher of its session.
-#[derive(Debug)]
-pub struct StalePauseWatch {
-    dir: SessionDir,
-    agent: ContainerName,
-    /// Since when the marker is there.
-    seen: Option<Instant>,
-    /// Since when it has no lock.
-    forgotten: Option<Instant>,
-}
-
-impl StalePauseWatch {
-    /// How often to check. Each check costs one look at a directory.
-    pub const TICK: Duration = Duration::from_millis(500);
-
-    /// Makes one for a session.
-    pub fn new(dir: &SessionDir, record: &Record) -> Self {
-        Self {
-            dir: dir.clone(),
-            agent: record.agent(),
-            seen: None,
-            forgotten: None,
-        }
-    }
-
-    /// Resumes the command if its pause has lost its lock, or lasts longer than [`LONGEST`]. The
-    /// next call retries what failed.
-    pub fn look(&mut self, engine: &dyn Engine) {
-        let mark = mark(&self.dir);
-        if !mark.exists() {
-            (self.seen, self.forgotten) = (None, None);
-            return;
-        }
-        let seen = *self.seen.get_or_insert_with(Instant::now);
-        let pause_lock = PauseLock::try_take(&self.dir).ok().flatten();
-        // Again, under the lock: its last holder may just have ended the pause.
-        if !mark.exists() {
-            return;
-        }
-        if pause_lock.is_some() {
-            // The holder was killed, perhaps before the engine carried out its request.
-            let forgotten = *self.forgotten.get_or_insert_with(Instant::now);
-            let freed = free(engine, &self.agent);
-            if matches!(freed, Ok(Freed::FromAPause))
-                || (freed.is_ok() && forgotten.elapsed() > UNDER_WAY)
-            {
-                drop(fs::remove_file(&mark));
-            }
-        } else if seen.elapsed() > LONGEST {
-            drop(resume(engine, &self.agent, &mark));
-        } else {
-            self.forgotten = None;
-        }
-    }
-
-    /// Resumes the command even if a process holds the pause lock, so that it can be ended.
-    ///
-    /// # Errors
-    /// The engine's. That it is not paused is none.
-    pub fn resume(&self, engine: &dyn Engine) -> Result<(), EngineError> {
-        let state = engine.container(&self.agent)?;
-        match state.map(|container| container.state) {
-            Some(ContainerState::Paused) => match engine.unpause_container(&self.agent) {
-                Err(EngineError::Refused { .. } | EngineError::NotFound { .. }) => Ok(()),
-                other => other,
-            },
-            _ => Ok(()),
-        }
+/// Resumes a container that is paused, also by another program, so that it can be ended.
+///
+/// # Errors
+/// The engine's. That it is not paused is none.
+pub(crate) fn unpause(engine: &dyn Engine, agent: &ContainerName) -> Result<(), EngineError> {
+    match engine.container(agent)?.map(|container| container.state) {
+        Some(ContainerState::Paused) => free(engine, agent),
+        _ => Ok(()),
     }
 }
 
@@ -350,21 +394,4 @@ pub fn is_up(engine: &dyn Engine, container: &ContainerName) -> Result<bool, Eng
         state,
         Some(ContainerState::Running | ContainerState::Paused)
     ))
-}
-
-fn mark(dir: &SessionDir) -> PathBuf {
-    dir.file("paused")
-}
-
-/// Forgets that an earlier command was held, whose launcher was killed.
-///
-/// # Errors
-/// The disk's.
-pub(crate) fn forget_hold(dir: &SessionDir) -> Result<(), PathError> {
-    remove_file(&held(dir))
-}
-
-/// The marker of a command that is held: its launcher waits for room.
-fn held(dir: &SessionDir) -> PathBuf {
-    dir.file("held")
 }

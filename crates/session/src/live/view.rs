@@ -23,8 +23,8 @@ use crate::cancel::{Guard, Interrupted};
 use crate::context::SessionContext;
 use crate::engine::inventory::SweepError;
 use crate::event::Counter;
-use crate::live::pause::{PauseError, PreparedPause, is_up};
-use crate::live::pause_lock::{PauseLock, PauseLockError};
+use crate::live::pause::is_up;
+use crate::live::remote_pause::{RemotePauseError, RemoteTurn};
 use crate::live::views::{EngineObject, SweepScope, View, sweep};
 use crate::porter::export::{
     BatchRejection, CollectResult, ExportError, SurveyedExport, export, export_verb,
@@ -64,16 +64,10 @@ pub enum LiveViewError {
     /// The porter did not tell everything.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// The command does not stand still.
+    /// The command does not stand still, or others look at it.
     #[error(transparent)]
-    Pause(#[from] PauseError),
-    /// Others look at it.
-    #[error(transparent)]
-    PauseLock(#[from] PauseLockError),
+    Pause(#[from] RemotePauseError),
 }
-
-/// How long others may look, or copy, before us.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A view of a live session. Dropping it ends the view and removes its container.
 #[derive(Debug)]
@@ -241,13 +235,14 @@ impl<'a> LiveView<'a> {
             return Ok(LiveSnapshot::Same);
         }
         let porter = self.exec()?;
-        let prepared = PreparedPause::new(self.cx, &self.session, &self.record)?;
-        let pause_lock = PauseLock::take(&self.session, PATIENCE, self.cx.cancel)?;
+        let Some(turn) = RemoteTurn::take(&self.session, self.cx.cancel)? else {
+            return Ok(LiveSnapshot::Ended);
+        };
         if self.has_ended() {
             return Ok(LiveSnapshot::Ended);
         }
         self.refresh()?;
-        let Some(paused) = prepared.begin(&pause_lock)? else {
+        let Some(paused) = turn.pause()? else {
             return Ok(LiveSnapshot::Ended);
         };
         let found = self.export(porter, |live_view, known, porter| {
@@ -256,7 +251,7 @@ impl<'a> LiveView<'a> {
             Ok(fetched.map(|()| live_view.known.collect(&live_view.baseline)))
         })?;
         let paused = paused.end()?;
-        drop(pause_lock);
+        drop(turn);
         if self.last.as_ref() == Some(&found) {
             return Ok(LiveSnapshot::Same);
         }

@@ -1,27 +1,71 @@
 //! Looking at a session while its command runs: whatever fails, the command goes on.
 
-use std::io::Read as _;
+use std::io::{self, Read as _, Write};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use lazaret_launcher::failure::{Failure, FailureKind};
+use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerState, Engine as _};
 use lazaret_session::cancel::Cancel;
 use lazaret_session::context::SessionContext;
-use lazaret_session::live::pause::StalePauseWatch;
-use lazaret_session::live::pause_lock::PauseLock;
+use lazaret_session::keeper::limits::Limits;
+use lazaret_session::keeper::live::LiveContainer;
+use lazaret_session::keeper::{AfterCommand, FirstClient, Keeper, KeeperOptions};
+use lazaret_session::lifecycle::command_io::CommandIo;
+use lazaret_session::lifecycle::disk_limits::DiskLimits;
+use lazaret_session::live::remote_pause::RemoteTurn;
 use lazaret_session::live::view::{LiveSnapshot, LiveView};
 use lazaret_session::live::views::{self, SweepScope, sweep};
 use lazaret_session::store::SessionDir;
-use lazaret_session::store::record::Phase;
+use lazaret_session::store::record::{KeepVolume, Phase};
 use lazaret_tests::tree_text;
 use lazaret_tree::diff;
 
 use super::flaky::{At, Fault, Kind};
 use super::world::{EDITS, World, answer_survey};
+
+/// A session that clients can come to. What its command prints goes nowhere.
+#[derive(Debug)]
+struct Reachable(Keeper);
+
+impl Reachable {
+    fn new() -> Self {
+        let options = KeeperOptions {
+            terminal: None,
+            stdin: CommandStdin::Empty,
+            after: AfterCommand::End,
+            first: FirstClient::None,
+            limits: Limits {
+                idle: None,
+                life: None,
+                disk: DiskLimits {
+                    bytes: u64::MAX,
+                    inodes: u64::MAX,
+                },
+            },
+            prefix: ']',
+        };
+        Self(Keeper::new(options, Cancel::new(), Box::new(|_, _| Ok(()))))
+    }
+}
+
+impl CommandIo for Reachable {
+    fn stdout(&self) -> Box<dyn Write + Send> {
+        Box::new(io::sink())
+    }
+
+    fn stderr(&self) -> Box<dyn Write + Send> {
+        Box::new(io::sink())
+    }
+
+    fn reachable(&self, dir: &SessionDir, live: LiveContainer) -> io::Result<()> {
+        self.0.reachable(dir, live)
+    }
+}
 
 /// A command that has made [`EDITS`], and goes on until it is told to end.
 struct Running {
@@ -47,7 +91,8 @@ impl Running {
         let world = Arc::new(world);
         let runs = Arc::clone(&world);
         thread::spawn(move || {
-            drop(runs.cycle());
+            let io = Reachable::new();
+            drop(runs.cycle_with(None, KeepVolume::UntilSettled, &io));
             let _heard = ended.send(());
         });
         is_up.recv_timeout(Duration::from_secs(60)).unwrap();
@@ -78,22 +123,18 @@ impl Running {
         container.map(|container| container.state)
     }
 
-    /// Whether the command runs, or does once its launcher has looked after it.
+    /// Waits until the command is not paused any more.
     #[track_caller]
-    fn goes_on(&self, fault: Fault) {
+    fn goes_on(&self, after: impl std::fmt::Debug) {
         self.world.engine.order(None);
-        let record = self.world.record().unwrap();
-        let mut pause_watch = StalePauseWatch::new(&self.dir(), &record);
-        pause_watch.look(&self.world.engine.fake);
-        assert_eq!(self.state(), Some(ContainerState::Running), "{fault:?}");
-        if self.dir().file("paused").exists() {
-            // The pause that was asked for may still come.
-            let agent = record.agent();
-            self.world.engine.fake.pause_container(&agent).unwrap();
-            pause_watch.look(&self.world.engine.fake);
-            assert_eq!(self.state(), Some(ContainerState::Running), "{fault:?}");
-            assert!(!self.dir().file("paused").exists(), "{fault:?}");
-        }
+        let goes_on = (0..3000).any(|_| {
+            let is_paused = self.state() == Some(ContainerState::Paused);
+            if is_paused {
+                thread::sleep(Duration::from_millis(20));
+            }
+            !is_paused
+        });
+        assert!(goes_on, "{after:?}");
     }
 
     fn end(self) {
@@ -228,56 +269,69 @@ fn flt_08_ctrl_c_while_looking_lets_the_command_go_on() {
     };
     let failure = running.look_from(&cx).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Interrupted);
-    assert_eq!(running.state(), Some(ContainerState::Running));
+    running.goes_on("Ctrl-C");
     drop(cx);
     // The launcher's own collection needs an answer.
     running.world.on("survey", answer_survey);
     running.end();
 }
 
-/// A process that is killed during a pause leaves the command paused. So does one that is itself
-/// stopped: then the pause is as long as it may be.
+#[track_caller]
+fn take<'a>(dir: &SessionDir, cancel: &'a Cancel) -> RemoteTurn<'a> {
+    let turn = RemoteTurn::take(dir, cancel).unwrap();
+    turn.expect("the command runs")
+}
+
+/// What a client that is killed leaves is a connection that ends.
 #[test]
-fn flt_09_the_launcher_lets_a_forgotten_command_go_on() {
+fn flt_09_the_command_goes_on_when_a_client_dies() {
     let running = Running::new();
-    let record = running.world.record().unwrap();
-    let mut pause_watch = StalePauseWatch::new(&running.dir(), &record);
-    let pause = || {
-        std::fs::write(running.dir().file("paused"), "").unwrap();
-        running
-            .world
-            .engine
-            .fake
-            .pause_container(&record.agent())
-            .unwrap();
-    };
-    let turn = PauseLock::try_take(&running.dir()).unwrap().unwrap();
-    pause();
-    pause_watch.look(&running.world.engine.fake);
-    assert_eq!(
-        running.state(),
-        Some(ContainerState::Paused),
-        "the pause lock is held"
-    );
+    let cancel = Cancel::new();
+    let turn = take(&running.dir(), &cancel);
+    assert!(turn.pause().unwrap().is_some());
+    assert_eq!(running.state(), Some(ContainerState::Paused));
     drop(turn);
-    pause_watch.look(&running.world.engine.fake);
+    running.goes_on("the client is gone");
+    // It has released its turn as well.
+    let turn = take(&running.dir(), &cancel);
+    let paused = turn.pause().unwrap().unwrap();
+    paused.end().unwrap();
     assert_eq!(running.state(), Some(ContainerState::Running));
-    // The launcher of the session looks by itself.
-    let goes_on = || {
-        for _ in 0..600 {
-            if running.state() == Some(ContainerState::Running) {
-                return true;
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        false
-    };
-    pause();
-    assert!(goes_on());
-    // Its owner was killed, and the engine does later what he had asked for.
-    std::fs::write(running.dir().file("paused"), "").unwrap();
-    pause_watch.look(&running.world.engine.fake);
-    (running.world.engine.fake.pause_container(&record.agent())).unwrap();
-    assert!(goes_on());
+    drop(turn);
+    running.end();
+}
+
+#[test]
+fn flt_12_one_client_at_a_time_has_the_turn() {
+    let running = Running::new();
+    let (dir, cancel) = (running.dir(), Cancel::new());
+    let first = take(&dir, &cancel);
+    let (took, taken) = mpsc::channel();
+    thread::scope(|scope| {
+        let (dir, cancel) = (&dir, &cancel);
+        scope.spawn(move || {
+            let _second = take(dir, cancel);
+            took.send(()).unwrap();
+        });
+        assert!(first.pause().unwrap().is_some());
+        taken.try_recv().unwrap_err();
+        drop(first);
+        taken.recv_timeout(Duration::from_secs(60)).unwrap();
+    });
+    running.goes_on("the first client is gone");
+    running.end();
+}
+
+/// A command that is told to end must hear that, also while a client has paused it.
+#[test]
+fn flt_09_the_end_of_the_command_ends_a_pause() {
+    let running = Running::new();
+    let cancel = Cancel::new();
+    let turn = take(&running.dir(), &cancel);
+    let paused = turn.pause().unwrap().unwrap();
+    running.world.cancel.raise();
+    running.goes_on("the command is being ended");
+    paused.end().unwrap_err();
+    drop(turn);
     running.end();
 }

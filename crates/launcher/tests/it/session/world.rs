@@ -39,7 +39,7 @@ use lazaret_session::engine::containers::{ContainerPlan, HomeStorage};
 use lazaret_session::engine::inventory::Inventory;
 use lazaret_session::lifecycle;
 use lazaret_session::lifecycle::collect::Collected;
-use lazaret_session::lifecycle::command_io::UserSide;
+use lazaret_session::lifecycle::command_io::{CommandIo, UserSide};
 use lazaret_session::lifecycle::open::Opened;
 use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::recover::{RecoverOutcome, resume};
@@ -489,15 +489,25 @@ impl World {
         session: Option<LockedSession>,
         keep: KeepVolume,
     ) -> Result<RunOutcome, Failure> {
-        let workspace = WorkspaceDir::open_ambient(&self.path("workspace")).unwrap();
-        let selection = SelectionSpec {
-            git: self.git,
-            exclude: Vec::new(),
-        };
         let io = TerminalIo {
             ui: &self.ui,
             stdout: Destination::Other,
             stderr: Destination::Other,
+        };
+        self.cycle_with(session, keep, &io)
+    }
+
+    /// Runs up to the gate, with other streams than those of the test.
+    pub(super) fn cycle_with(
+        &self,
+        session: Option<LockedSession>,
+        keep: KeepVolume,
+        io: &dyn CommandIo,
+    ) -> Result<RunOutcome, Failure> {
+        let workspace = WorkspaceDir::open_ambient(&self.path("workspace")).unwrap();
+        let selection = SelectionSpec {
+            git: self.git,
+            exclude: Vec::new(),
         };
         let spec = RunSpec {
             id: self.id(),
@@ -541,7 +551,7 @@ impl World {
             log: LogLevel::Info,
         };
         let user = UserSide {
-            io: &io,
+            io,
             ports: Vec::new(),
         };
         let (cx, dir) = (self.cx(), session.as_ref().map(|s| s.dir().clone()));
