@@ -20,6 +20,7 @@ mod private_engine;
 mod report;
 mod runner;
 mod scenarios;
+mod soak;
 mod terminal;
 mod unshared;
 mod watch;
@@ -42,18 +43,20 @@ fn main() -> ExitCode {
         let set = std::env::var_os(variable).filter(|value| !value.is_empty());
         set.map_or_else(|| home.join(default), PathBuf::from)
     };
-    let outcome = options::Options::parse(std::env::args().skip(1)).and_then(|options| {
-        runner::run(
-            &options,
-            &runner::Setup {
-                bin: PathBuf::from(bin),
-                path,
-                cargo_home: below("CARGO_HOME", ".cargo"),
-                rustup_home: below("RUSTUP_HOME", ".rustup"),
-                state_home: below("XDG_STATE_HOME", ".local/state"),
-            },
-        )
-    });
+    let setup = runner::Setup {
+        bin: PathBuf::from(bin),
+        path,
+        cargo_home: below("CARGO_HOME", ".cargo"),
+        rustup_home: below("RUSTUP_HOME", ".rustup"),
+        state_home: below("XDG_STATE_HOME", ".local/state"),
+    };
+    let mut arguments = std::env::args().skip(1).peekable();
+    let outcome = match arguments.next_if_eq("soak") {
+        Some(_) => soak::run(arguments, &setup),
+        None => {
+            options::Options::parse(arguments).and_then(|options| runner::run(&options, &setup))
+        }
+    };
     match outcome {
         Ok(runner::Outcome::Green) => ExitCode::SUCCESS,
         Ok(runner::Outcome::Red) => ExitCode::FAILURE,

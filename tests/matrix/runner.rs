@@ -48,15 +48,13 @@ pub(crate) fn run(options: &Options, setup: &Setup) -> Result<Outcome, String> {
         }
         return Ok(Outcome::Green);
     }
-    // Images are built once per engine; what they were built from is kept for the next.
-    let cache = setup.bin.with_file_name("matrix-cache");
-    std::fs::create_dir_all(&cache).map_err(|error| format!("{}: {error}", cache.display()))?;
+    let cache = cache(setup)?;
 
     let mut rows = Vec::new();
     let mut work = Vec::new();
     for engine in &options.engines {
         let row = timed(*engine, "engine and images", || {
-            prepare(*engine, setup, &cache)
+            prepare(*engine, "image build", setup, &cache)
         });
         // Without its engine no scenario can pass: each of them fails, none is left out.
         match &row.outcome {
@@ -155,7 +153,27 @@ fn selected(wanted: &[String]) -> Result<Vec<&'static Scenario>, String> {
         .collect())
 }
 
-fn prepare(engine: EngineName, setup: &Setup, cache: &Path) -> Result<(), String> {
+/// Makes the cache of the images, which are built once per engine: what they were built from is
+/// kept for the next.
+///
+/// # Errors
+/// It can't be made.
+pub(crate) fn cache(setup: &Setup) -> Result<PathBuf, String> {
+    let cache = setup.bin.with_file_name("matrix-cache");
+    std::fs::create_dir_all(&cache).map_err(|error| format!("{}: {error}", cache.display()))?;
+    Ok(cache)
+}
+
+/// Builds images on an engine, by this call of lazaret.
+///
+/// # Errors
+/// The engine does not answer, or an image can't be built.
+pub(crate) fn prepare(
+    engine: EngineName,
+    build: &str,
+    setup: &Setup,
+    cache: &Path,
+) -> Result<(), String> {
     let socket = engine.socket();
     if !api::answers(&socket) {
         return Err(format!(
@@ -164,7 +182,7 @@ fn prepare(engine: EngineName, setup: &Setup, cache: &Path) -> Result<(), String
         ));
     }
     let ctx = Ctx::new(engine, setup, cache)?;
-    ctx.ok("image build")?;
+    ctx.ok(build)?;
     ctx.check_clean()
 }
 

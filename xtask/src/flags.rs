@@ -63,6 +63,18 @@ xflags::xflags! {
             optional --list
         }
 
+        /// Have sessions work on real engines while their parts are killed, in a random order.
+        cmd soak {
+            /// Engine: docker, podman or podman-rootless; may be repeated. All when there is none.
+            repeated --engine name: String
+            /// How long parts are killed. 30 when it is not given.
+            optional --minutes count: u64
+            /// Sessions on all engines together. 24 when it is not given.
+            optional --sessions count: usize
+            /// Repeats the choices of a soak that printed this number.
+            optional --seed number: u64
+        }
+
         /// Look for bytes that break a property, for seconds; `cargo fuzz run TARGET` looks longer.
         cmd fuzz {
             /// Targets, one after the other; all when there is none.

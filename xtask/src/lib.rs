@@ -25,6 +25,7 @@ pub mod project;
 mod run;
 pub mod section;
 mod setup;
+mod soak;
 mod steps;
 mod test;
 mod test_matrix;
@@ -61,6 +62,7 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         flags::XtaskCmd::Contract(command) => command.run(&sh),
         flags::XtaskCmd::Test(command) => command.run(&sh),
         flags::XtaskCmd::TestMatrix(command) => command.run(&sh),
+        flags::XtaskCmd::Soak(command) => command.run(&sh),
         flags::XtaskCmd::Fuzz(command) => command.run(&sh),
         flags::XtaskCmd::Dist(command) => command.run(&sh),
         flags::XtaskCmd::Bench(command) => match command.run(&sh)? {},

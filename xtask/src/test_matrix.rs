@@ -10,6 +10,14 @@ use xshell::Shell;
 use crate::flags;
 use crate::project::{Porter, WHOLE_WORKSPACE};
 
+/// Runs the program of the matrix with its arguments.
+pub(crate) fn run_matrix(sh: &Shell, porter: &Porter, arguments: Vec<OsString>) -> Result<()> {
+    let lazaret = porter.build_lazaret(sh)?;
+    let matrix = porter.cargo(sh, &["test", "--quiet", "--test", "matrix"]);
+    let matrix = matrix.args(WHOLE_WORKSPACE).arg("--").args(arguments);
+    Ok(matrix.env("LAZARET_BIN", lazaret).quiet().run()?)
+}
+
 impl flags::TestMatrix {
     pub(crate) fn run(self, sh: &Shell) -> Result<()> {
         let porter = Porter::build(sh)?;
@@ -17,16 +25,7 @@ impl flags::TestMatrix {
     }
 
     pub(crate) fn run_with(self, sh: &Shell, porter: &Porter) -> Result<()> {
-        let lazaret = porter.build_lazaret(sh)?;
-        porter
-            .cargo(sh, &["test", "--quiet", "--test", "matrix"])
-            .args(WHOLE_WORKSPACE)
-            .arg("--")
-            .args(self.arguments()?)
-            .env("LAZARET_BIN", lazaret)
-            .quiet()
-            .run()
-            .context("the matrix is not green")
+        run_matrix(sh, porter, self.arguments()?).context("the matrix is not green")
     }
 
     fn arguments(self) -> Result<Vec<OsString>> {

@@ -47,6 +47,7 @@ mod round_trip;
 mod round_trip_large;
 mod service;
 mod setup;
+mod soak;
 mod starter;
 mod terminal;
 mod times;
@@ -65,6 +66,8 @@ pub(crate) struct Scenario {
 
 /// All themes, in the order of the table.
 pub(crate) const ALL: &[&[Scenario]] = &[
+    // The longest begins first.
+    soak::SCENARIOS,
     round_trip::SCENARIOS,
     round_trip_large::SCENARIOS,
     gate::SCENARIOS,
