@@ -5,8 +5,8 @@ use std::path::PathBuf;
 xflags::xflags! {
     /// Measure copying and starting beside what others do in the same run, as ratios
     /// beside their targets; with `gate` how fast changes are judged and applied, with
-    /// `net` what the gateway costs, with `live` what a command beside a session's costs,
-    /// with `judge` which hostile paths the rules warn of and which real commits they stop.
+    /// `net` what the gateway costs, with `live` what sessions cost that go on, with `judge`
+    /// which hostile paths the rules warn of and which real commits they stop.
     cmd bench {
         /// What to measure: `copy`, `gate`, `judge`, `live` or `net`. `copy` when it is not given.
         optional suite: String
@@ -21,6 +21,8 @@ xflags::xflags! {
         optional --quick
         /// Rounds that count. Three when it is not given.
         optional --rounds count: usize
+        /// For `live`: sessions that sleep. 100 when it is not given.
+        optional --sessions count: usize
         /// Engine: docker, podman or podman-rootless; may be repeated. All that answer
         /// when there is none.
         repeated --engine name: String

@@ -22,6 +22,7 @@ mod rows;
 mod series;
 mod station;
 mod suite;
+mod terminal;
 mod timing;
 
 use std::collections::BTreeSet;
@@ -48,6 +49,8 @@ use series::{Key, Series};
 use station::EngineUnderTest;
 
 const ROUNDS: usize = 3;
+/// Sessions that sleep, in `live`.
+const SESSIONS: usize = 100;
 const QUICK_ROUNDS: usize = 2;
 /// The packer alone is quick, and two threads of it feel whatever else the machine does.
 const PACKER_ROUNDS: usize = 25;
@@ -84,13 +87,21 @@ impl flags::Bench {
                 write_json(&self.report_file(sh, "net.json")?, &report)
             }
             Some("live") => {
-                let report = live::run(sh, self.engines(sh)?, self.rounds.unwrap_or(ROUNDS))?;
+                let report = self.live().run(sh, self.engines(sh)?)?;
                 write_json(&self.report_file(sh, "live.json")?, &report)
             }
             Some("judge") => judge::run(sh, self.corpus.as_deref(), self.listing()),
             Some(other) => {
                 bail!("no suite is named `{other}`: name copy, gate, judge, live or net")
             }
+        }
+    }
+
+    fn live(&self) -> live::Options {
+        live::Options {
+            rounds: self.rounds.unwrap_or(ROUNDS),
+            sessions: self.sessions.unwrap_or(SESSIONS),
+            only: self.only.clone(),
         }
     }
 

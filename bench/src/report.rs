@@ -70,11 +70,11 @@ impl Report<'_> {
             let unit = series.unit();
             let on = engine.map_or(String::new(), |engine| format!(" ({engine})"));
             text.push_str(&format!(
-                "| {}{on} | {:.0} {unit} | {:.0}..{:.0}, {} |\n",
+                "| {}{on} | {} {unit} | {}..{}, {} |\n",
                 series.label(engine).replace('|', "\\|"),
-                spread.median,
-                spread.min,
-                spread.max,
+                timed(spread.median),
+                timed(spread.min),
+                timed(spread.max),
                 rounds.len()
             ));
         }
@@ -135,6 +135,14 @@ pub(super) fn number(value: f64) -> String {
         value if value >= 10.0 => format!("{value:.1}"),
         value if value >= 0.1 => format!("{value:.2}"),
         value => format!("{value:.3}"),
+    }
+}
+
+/// Whole numbers, unless they are small.
+fn timed(value: f64) -> String {
+    match value.abs() >= 10.0 {
+        true => format!("{value:.0}"),
+        false => format!("{value:.2}"),
     }
 }
 

@@ -42,6 +42,16 @@ pub(super) enum Series {
     GatewayHeld,
     LiveExec,
     EngineExec,
+    LiveScreen,
+    EngineScreen,
+    LiveEcho,
+    EngineEcho,
+    /// What attach adds to the engine's echo.
+    LiveEchoAdded,
+    IdleProcessor,
+    IdleMemory,
+    ServiceStart,
+    PlainServiceStart,
 }
 
 impl Series {
@@ -88,12 +98,22 @@ impl Series {
             Self::GatewayHeld => "gateway: 500 connections".to_owned(),
             Self::LiveExec => "lazaret exec into a living session".to_owned(),
             Self::EngineExec => format!("{program} exec into the same container"),
+            Self::LiveScreen => "lazaret attach: first screen".to_owned(),
+            Self::EngineScreen => format!("{program} exec -t: first byte"),
+            Self::LiveEcho => "lazaret attach: a letter there and back".to_owned(),
+            Self::EngineEcho => format!("{program} exec -it: a letter there and back"),
+            Self::LiveEchoAdded => "what lazaret attach adds to that".to_owned(),
+            Self::IdleProcessor => "keepers of sessions that sleep: share of a core".to_owned(),
+            Self::IdleMemory => "keepers of sessions that sleep: memory".to_owned(),
+            Self::ServiceStart => "lazaret run beside PostgreSQL: first byte".to_owned(),
+            Self::PlainServiceStart => format!("two {program} run, PostgreSQL: first byte"),
         }
     }
 
     pub(super) fn unit(self) -> &'static str {
         match self {
-            Self::PackerPeak => "MiB",
+            Self::PackerPeak | Self::IdleMemory => "MiB",
+            Self::IdleProcessor => "%",
             _ => "ms",
         }
     }

@@ -83,13 +83,17 @@ impl<'a> EngineUnderTest<'a> {
             scratch,
             run: run.to_owned(),
         };
-        station
-            .lazaret(&["image", "build", "base", "porter"])
-            .ignore_stdout()
-            .run()?;
-        let images = station.lazaret(&["image", "ls", "--json"]).read()?;
-        station.image = reference(&serde_json::from_str(&images)?, "base")?;
+        station.build("porter")?;
+        station.image = station.build("base")?;
         Ok(station)
+    }
+
+    /// Builds an image of lazaret's and returns how the engine names it.
+    pub(super) fn build(&self, image: &str) -> Result<String> {
+        let build = self.lazaret(&["image", "build", image]);
+        build.ignore_stdout().run()?;
+        let images = self.lazaret(&["image", "ls", "--json"]).read()?;
+        reference(&serde_json::from_str(&images)?, image)
     }
 
     /// Says what to do where the engine's user can't read the corpora.

@@ -71,13 +71,18 @@ pub(super) fn touch_memory() -> Result<()> {
 pub(super) fn whole(sh: &Shell, command: Cmd<'_>) -> Result<Duration> {
     settle(sh)?;
     let start = Instant::now();
+    done(command)?;
+    Ok(start.elapsed())
+}
+
+/// Runs a program that must succeed, and shows what it says only if it fails.
+pub(super) fn done(command: Cmd<'_>) -> Result<()> {
     let words = command.to_string();
     let done = Command::from(command).stdin(Stdio::null()).output()?;
-    let took = start.elapsed();
     if !done.status.success() {
         bail!("`{words}` failed: {}", tail(&done.stderr));
     }
-    Ok(took)
+    Ok(())
 }
 
 /// Times one program writing into another. Both must succeed.
