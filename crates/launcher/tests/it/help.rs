@@ -113,6 +113,8 @@ fn run_help_shows_what_can_be_typed() {
           --image <NAME>                Image to run on instead of the profile's
           --keep                        Keep the session's volume for another run of that name, until
                                         `rm`
+          --log-level <LEVEL>           What is kept of the run: `info` (what it prints and a summary)
+                                        or `debug` (also what it is sent on stdin) [default: info]
           --dry-run                     Only list what would be copied in, with sizes
       -i, --interactive                 Pass stdin on to the command, to its end, and ask no question
       -h, --help                        Print help (see more with '--help')

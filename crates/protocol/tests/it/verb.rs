@@ -120,7 +120,11 @@ fn arguments_of_no_verb_are_refused_with_the_right_ones() {
     };
     for verb in verbs() {
         let mut argv = verb.to_argv();
-        if !matches!(verb, Verb::Run(_) | Verb::Seat(_) | Verb::Layer { .. }) {
+        let takes_any_number = matches!(
+            verb,
+            Verb::Run(_) | Verb::Seat(_) | Verb::Layer { .. } | Verb::Usage { .. }
+        );
+        if !takes_any_number {
             argv.push("more".to_owned());
             let error = Verb::parse(argv.into_iter().map(OsString::from));
             error.expect_err("one too many");
@@ -160,6 +164,7 @@ fn arguments_of_no_verb_are_refused_with_the_right_ones() {
         "seat --leave seat run -- sh",
         "layer / --only",
         "update / --soon",
+        "usage",
         "probe",
     ] {
         refused(line).expect_err("no verb");

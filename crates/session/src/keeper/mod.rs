@@ -80,7 +80,7 @@ const FIRST_CLIENT: Duration = Duration::from_secs(10);
 const TYPED_AHEAD: usize = 16;
 
 /// Between two looks at a container that stays without a command.
-const LOOK: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_secs(10);
 
 /// Whether a session lasts longer than its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

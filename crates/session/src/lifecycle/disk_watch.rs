@@ -24,7 +24,7 @@ use crate::store::record::Record;
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// Between two looks at what the file system has left.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_secs(2);
 
 /// Between two looks whether a command may go on.
 const TICK: Duration = Duration::from_millis(200);
