@@ -19,7 +19,6 @@ scenarios! {
     "keeper/one-types-others-look-on" => one_types;
     "keeper/a-terminal-that-is-gone" => terminal_is_gone;
     "keeper/begun-and-broken-off" => broken_off;
-    "keeper/killed-while-the-command-runs" => killed;
     "keeper/limits" => limits;
     "keeper/wait-and-events" => wait_and_events;
     "keeper/junk-on-its-socket" => junk;
@@ -322,25 +321,6 @@ fn broken_off(ctx: &Ctx) -> Result<(), String> {
     wait_until("no session is left", || {
         Ok(ctx.run_json("--json ls")? == Value::Array(Vec::new()))
     })
-}
-
-fn killed(ctx: &Ctx) -> Result<(), String> {
-    ctx.workspace("project", TREE);
-    let script = "i=0; while :; do i=$((i+1)); echo tick $i; echo $i > count; sleep 0.05; done";
-    ctx.exits(0, "start base -w project --name s", script)?;
-    let attached = ctx.call("attach s").start()?;
-    attached.until_said("tick 5\n")?;
-    ctx.kill_keeper("s")?;
-    attached
-        .wait()?
-        .expect_code(125)?
-        .expect_text("lost its keeper")?
-        .expect_text("lazaret recover s")?;
-    wait_until("the session is broken", || Ok(state(ctx, "s")? == "broken"))?;
-    ctx.ok("recover s")?.expect_text("collected")?;
-    ctx.ok("logs s")?.expect_text("tick 5\n")?;
-    ctx.ok("diff s")?.expect_text("count")?;
-    ctx.ok("discard s --yes").map(drop)
 }
 
 fn limits(ctx: &Ctx) -> Result<(), String> {

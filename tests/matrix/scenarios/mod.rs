@@ -28,6 +28,7 @@ mod image_layers;
 mod interrupt;
 mod isolation;
 mod keeper;
+mod keeper_killed;
 mod keeper_notices;
 mod keeper_run;
 mod kept;
@@ -88,6 +89,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     login::SCENARIOS,
     terminal::SCENARIOS,
     keeper::SCENARIOS,
+    keeper_killed::SCENARIOS,
     keeper_notices::SCENARIOS,
     keeper_run::SCENARIOS,
     service::SCENARIOS,
