@@ -73,7 +73,7 @@ impl Driven<'_> {
                     KeyAction::Forward(bytes) => self.forward(&bytes),
                     KeyAction::Take => self.take(),
                     KeyAction::Detach => {
-                        self.connection.close();
+                        self.connection.leave();
                         return TypingEnd::Detached;
                     }
                     KeyAction::End => self.send(Ok(Frame::new(Kind::Signal, Vec::new()))),

@@ -5,6 +5,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use super::frame::{Frame, Kind};
@@ -138,6 +139,19 @@ impl Connection {
         if sent.is_err() {
             self.close();
         }
+    }
+
+    /// Says that nothing more is sent. A keeper lets an attached client go then, and ends the
+    /// connection, which a read on another thread sees; if it does not, that read ends after 2 s.
+    pub fn leave(&self) {
+        /// How long a keeper has that hangs.
+        const PATIENCE: Duration = Duration::from_secs(2);
+        let _closed_already = self.0.stream.shutdown(Shutdown::Write);
+        let late = self.clone();
+        thread::spawn(move || {
+            thread::sleep(PATIENCE);
+            late.close();
+        });
     }
 
     /// Ends the connection: a read on another thread returns.

@@ -164,8 +164,11 @@ impl Server {
             Ok(client) => client,
             Err(no) => return refuse(stream, no),
         };
-        self.carry(stream, &client, || self.hear(stream, &client));
-        self.hub.detach(&client);
+        self.carry(stream, &client, || {
+            self.hear(stream, &client);
+            // Before the connection ends: who has left may come back at once.
+            self.hub.detach(&client);
+        });
         Ok(())
     }
 

@@ -171,7 +171,10 @@ impl State {
         let mut all = self.clients.iter_mut();
         if let Some(attached) = all.find(|attached| attached.client.id == client.id) {
             attached.size = Some(size);
-            client.is_to_be_drawn();
+            // One that drives has the command draw.
+            if !attached.drives {
+                client.is_to_be_drawn();
+            }
         }
     }
 
