@@ -10,19 +10,27 @@ use super::modes::Setting;
 /// The mode in which the cursor is shown (DECTCEM).
 const CURSOR: u16 = 25;
 
-/// Writes what shows the upper left part of a screen on a terminal of `size`, from any state. No
-/// mode of the command's is set: who sees a part of its screen does not type.
+/// Writes what shows a part of a screen on a terminal of `size`, from any state: the leftmost
+/// columns, and of the rows the first ones, or those that end with the cursor's. No mode of the
+/// command's is set: who sees a part of its screen does not type.
 pub(super) fn crop(emulator: &Emulator, size: TerminalSize) -> Vec<u8> {
     let screen = emulator.drawn();
     let columns = screen.size().1.get().min(size.columns.max(1));
+    let (cursor_row, column) = screen.cursor_position();
+    let is_shown = emulator.modes.setting(CURSOR) != Some(Setting::Reset);
+    let first = match is_shown {
+        true => (cursor_row + 1).saturating_sub(size.rows),
+        false => 0,
+    };
     let mut out = LEAVE.to_vec();
     // At once, and without a line that wraps.
     out.extend_from_slice(b"\x1b[?2026h\x1b[?7l\x1b[?25l");
-    let rows = screen.rows_formatted(0, columns);
+    let whole = screen.rows_formatted(0, columns);
     let shorter = screen.rows_formatted(0, columns - 1);
+    let rows = whole.zip(shorter).skip(usize::from(first));
     let mut row = 0;
-    for (whole, shorter) in rows.zip(shorter).take(usize::from(size.rows)) {
-        let last = screen.cell(row, columns - 1);
+    for (whole, shorter) in rows.take(usize::from(size.rows)) {
+        let last = screen.cell(first + row, columns - 1);
         row += 1;
         let contents = match last.is_some_and(vt100::Cell::is_wide) {
             // Half of it is outside.
@@ -36,11 +44,10 @@ pub(super) fn crop(emulator: &Emulator, size: TerminalSize) -> Vec<u8> {
     if row < size.rows {
         out.extend_from_slice(format!("\x1b[{};1H\x1b[m\x1b[J", row + 1).as_bytes());
     }
-    let (row, column) = screen.cursor_position();
-    let is_shown = emulator.modes.setting(CURSOR) != Some(Setting::Reset);
     out.extend_from_slice(b"\x1b[m\x1b[?7h");
-    if row < size.rows && column < columns && is_shown {
-        out.extend_from_slice(format!("\x1b[{};{}H\x1b[?25h", row + 1, column + 1).as_bytes());
+    if column < columns && is_shown {
+        let (row, column) = (cursor_row - first + 1, column + 1);
+        out.extend_from_slice(format!("\x1b[{row};{column}H\x1b[?25h").as_bytes());
     }
     out.extend_from_slice(b"\x1b[?2026l");
     out
@@ -77,13 +84,22 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_terminal_shows_the_upper_left_part() {
+    fn a_smaller_terminal_shows_the_left_part() {
         let fed = "0123456789abc\r\nsecond\x1b[1;4H";
         assert_eq!(shown(fed, 4, 2), ("0123\nabc".to_owned(), (0, 3), false));
         assert_eq!(shown(fed, 3, 9).0, "012\nabc\nsec");
         // The cursor is outside.
         assert!(shown(fed, 3, 2).2);
-        assert!(shown("a\r\n\r\nb", 5, 2).2);
+    }
+
+    #[test]
+    fn a_lower_terminal_shows_the_rows_down_to_the_cursor() {
+        let fed = "one\r\ntwo\r\nthree";
+        assert_eq!(shown(fed, 8, 2), ("two\nthree".to_owned(), (1, 5), false));
+        assert_eq!(shown(fed, 8, 1), ("three".to_owned(), (0, 5), false));
+        // Nothing tells which rows matter.
+        let hidden = format!("{fed}\x1b[?25l");
+        assert_eq!(shown(&hidden, 8, 2).0, "one\ntwo");
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl ScreenState {
         restored.unwrap_or_else(|_| LEAVE.to_vec())
     }
 
-    /// Returns bytes that show the upper left part of this screen on a terminal of another size,
+    /// Returns bytes that show the part of this screen that fits on a terminal of another size,
     /// whatever it showed before, and no mode that a command has set.
     ///
     /// At most 256 bytes for each cell and 32 KiB.
