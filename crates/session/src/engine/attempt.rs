@@ -99,7 +99,8 @@ pub(crate) fn run_to_end(
     }
 }
 
-fn copy(mut from: Box<dyn Read + Send>, mut take: Take) {
+/// Gives `take` what comes, to the end.
+pub(crate) fn copy(mut from: Box<dyn Read + Send>, mut take: Take) {
     let mut buffer = [0; 16 << 10];
     loop {
         match from.read(&mut buffer) {

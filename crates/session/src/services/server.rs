@@ -1,7 +1,6 @@
 //! `Server`: the container and the process of a service, from its start to its end.
 
 use std::fmt;
-use std::io::Read;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use super::error::ServiceError;
 use super::unit::Unit;
 use crate::cancel::CancelLevel;
 use crate::context::SessionContext;
+use crate::engine::attempt::copy;
 use crate::lifecycle::verify::prove;
 
 /// From the stop signal to SIGKILL.
@@ -79,7 +79,7 @@ impl Server {
         for stream in [stdout, stderr] {
             let (unit, open) = (Arc::clone(unit), open.clone());
             thread::spawn(move || {
-                keep(stream, &unit);
+                copy(stream, Box::new(move |chunk| unit.log.append(chunk)));
                 drop(open);
             });
         }
@@ -132,18 +132,5 @@ fn exec(unit: &Unit, placement: Placement, argv: &[String]) -> ExecSpec {
         env: unit.service.env.clone(),
         when_abandoned: WhenAbandoned::End,
         ..ExecSpec::new(unit.spec.exec_argv(placement, argv, None), Stdin::Closed)
-    }
-}
-
-/// Keeps in the log what a service prints.
-fn keep(mut stream: Box<dyn Read + Send>, unit: &Unit) {
-    let mut buffer = [0; 16 << 10];
-    loop {
-        match stream.read(&mut buffer) {
-            Ok(0) => return,
-            Ok(count) => unit.log.append(buffer.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return,
-        }
     }
 }
