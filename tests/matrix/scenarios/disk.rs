@@ -22,7 +22,11 @@ fn filling(ctx: &Ctx, fill: &str) -> Result<Running, String> {
     let script = format!("{fill}; i=0; while :; do i=$((i+1)); echo \"tick $i\"; sleep 0.05; done");
     let run = "run small -w project --name s --apply never --timeout 10m";
     let running = ctx.script(run, &script).start()?;
-    running.until_said("tick 1\n")?;
+    // It may be paused before it counts.
+    running.wait_until("the session is reached", SOON, || {
+        ctx.lazaret("limits s")
+            .is_ok_and(|ended| ended.output().code == 0)
+    })?;
     ctx.ok("wait s --for disk --timeout 60s")?
         .expect_text("holds more than its limits allow")?;
     Ok(running)
