@@ -5,7 +5,7 @@ use lazaret_transfer::{FileSelector, WorkspaceDir};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::dry_run::network_reach::NetworkReach;
+use super::dry_run::command_reach::CommandReach;
 use crate::app::App;
 use crate::demo::{GOOD, HOSTILE, materialise};
 use crate::exit_code::ExitCode;
@@ -50,7 +50,7 @@ pub(crate) fn dry_run(profile: &Profile, app: &App) -> Result<ExitCode, Failure>
     super::dry_run::run(
         &CopySource::of_files(&project.workspace),
         &project.selector,
-        NetworkReach::of(profile, &WriteScope::default(), &app.env),
+        CommandReach::of(profile, &WriteScope::default(), &app.env),
         FileLimit::of(gate_limits(profile)),
         app,
     )

@@ -11,7 +11,7 @@ use lazaret_tree::escape;
 use serde_json::{Value, json};
 
 use crate::app::{App, describe};
-use crate::commands::dry_run::network_reach::words;
+use crate::commands::dry_run::command_reach::words;
 use crate::commands::image;
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;

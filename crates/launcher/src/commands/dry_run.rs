@@ -1,7 +1,7 @@
 //! `lazaret run --dry-run`: what would go in, and what would stay out and why.
 
+pub(crate) mod command_reach;
 mod listing;
-pub(crate) mod network_reach;
 mod text;
 
 use lazaret_transfer::{FileSelector, GitMode, Hashing, SizeEstimator, Walked, WorkspaceDir, walk};
@@ -14,10 +14,10 @@ use crate::failure::Failure;
 use crate::resolve::copy_source::CopySource;
 use crate::resolve::git;
 use crate::ui::OutputFormat;
+use command_reach::CommandReach;
 use lazaret_session::lifecycle::file_limit::FileLimit;
 use lazaret_session::store::from_branch::FromBranch;
 use listing::{Group, Left, groups};
-use network_reach::NetworkReach;
 
 /// How many names are looked at to weigh what stays out: some tenths of a second.
 const MOST_NAMES: u64 = 200_000;
@@ -35,7 +35,7 @@ struct Listing {
     /// What stays out by reason, heaviest first.
     groups: Vec<Group>,
     /// What the command reaches.
-    reach: NetworkReach,
+    reach: CommandReach,
 }
 
 /// What the repository weighs in the copy, in bytes.
@@ -51,7 +51,7 @@ type EstimatedSize = Result<u64, String>;
 pub(crate) fn run(
     copy: &CopySource<'_>,
     selector: &FileSelector,
-    reach: NetworkReach,
+    reach: CommandReach,
     limit: FileLimit,
     app: &App,
 ) -> Result<ExitCode, Failure> {

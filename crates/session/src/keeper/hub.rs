@@ -214,8 +214,10 @@ impl Hub {
     pub(super) fn resync(&self, client: &Client) {
         let state = self.lock();
         let mut all = state.clients.iter();
-        if let Some(attached) = all.find(|attached| attached.client.id == client.id) {
-            state.resync(attached);
+        match all.find(|attached| attached.client.id == client.id) {
+            Some(attached) => state.resync(attached),
+            // The session has just ended for it.
+            None => client.resync(std::iter::empty()),
         }
     }
 

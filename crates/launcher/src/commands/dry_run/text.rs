@@ -154,8 +154,8 @@ mod tests {
     use insta::assert_snapshot;
     use lazaret_transfer::{SizeEstimate, SkipReason};
 
+    use super::super::command_reach::CommandReach;
     use super::super::listing::groups;
-    use super::super::network_reach::NetworkReach;
     use super::*;
     use crate::environment::Environment;
     use lazaret_session::store::record::WriteScope;
@@ -181,7 +181,7 @@ mod tests {
             ..WriteScope::default()
         };
         Listing {
-            reach: NetworkReach::of(&profile, &bounds, &env),
+            reach: CommandReach::of(&profile, &bounds, &env),
             files: [(long.clone(), 1 << 30)].into_iter().chain(files).collect(),
             entries: 1030,
             bytes: (1 << 30) + 253,

@@ -5,7 +5,7 @@ pub(crate) mod args;
 use lazaret_transfer::FileSelector;
 
 use self::args::{Args, scope, terminal};
-use super::dry_run::network_reach::NetworkReach;
+use super::dry_run::command_reach::CommandReach;
 use super::live_run::{self, Begin, LiveRun, Stay, TimeLimit};
 use crate::app::App;
 use crate::attach::OnSignal;
@@ -122,7 +122,7 @@ fn dry_run(
             super::sync::dry_run(store, id, &copy, &made.selector, app)
         }
         None => {
-            let reach = NetworkReach::of(&scope.profile, &scope.bounds, &app.env);
+            let reach = CommandReach::of(&scope.profile, &scope.bounds, &app.env);
             super::dry_run::run(&copy, selector, reach, limit, app)
         }
     }

@@ -14,7 +14,7 @@ use lazaret_session::store::record::WriteScope;
 
 /// What is said of it, and nothing of a key's or a login's contents.
 #[derive(Debug)]
-pub(crate) struct NetworkReach {
+pub(crate) struct CommandReach {
     network: &'static str,
     allow: Vec<String>,
     /// What it is, whom or where it is for, and whether it is there.
@@ -40,7 +40,7 @@ struct Step {
     always: bool,
 }
 
-impl NetworkReach {
+impl CommandReach {
     pub(crate) fn of(profile: &Profile, bounds: &WriteScope, env: &Environment) -> Self {
         let has_network = profile.network.mode != NetworkMode::None;
         let secrets = profile.secrets.iter().filter(|_| has_network);
