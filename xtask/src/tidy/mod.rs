@@ -5,6 +5,7 @@
 mod arrows;
 mod cases;
 mod cycles;
+mod features;
 mod imports;
 mod links;
 mod manifests;
@@ -81,6 +82,7 @@ fn check(sh: &Shell) -> Result<Vec<Finding>> {
     cycles::check(&sources, &mut findings);
     links::check(&sources, &mut findings);
     arrows::check(sh, &sources, &mut findings)?;
+    features::check(sh, &mut findings)?;
     findings.sort();
     Ok(findings)
 }
