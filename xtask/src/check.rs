@@ -22,13 +22,18 @@ const SLOW: [&str; 2] = ["memory::p9_", "session::large::p9_"];
 impl flags::Check {
     pub(crate) fn run(self, sh: &Shell) -> Result<()> {
         let mut steps = Steps::new(sh);
-        let result = self.run_steps(sh, &mut steps);
+        let result = self.run_steps(sh, &mut steps, Porter::build_dev);
         steps.print();
         result.map(drop)
     }
 
     /// Runs the steps and returns the porter that the tests were built with.
-    pub(crate) fn run_steps(self, sh: &Shell, steps: &mut Steps) -> Result<Porter> {
+    pub(crate) fn run_steps(
+        self,
+        sh: &Shell,
+        steps: &mut Steps,
+        build_porter: impl FnOnce(&Shell) -> Result<Porter>,
+    ) -> Result<Porter> {
         steps.run(sh, "fmt", || {
             let check: &[&str] = if self.fix { &[] } else { &["--check"] };
             Ok(cmd!(sh, "cargo fmt --all {check...}").run()?)
@@ -36,7 +41,7 @@ impl flags::Check {
         let tidy = flags::Tidy { cycles: false };
         steps.run(sh, "tidy", || tidy.run(sh))?;
         steps.run(sh, "deny", || deny(sh))?;
-        let porter = steps.run(sh, "porter", || Porter::build_dev(sh))?;
+        let porter = steps.run(sh, "porter", || build_porter(sh))?;
         steps.run(sh, "clippy", || clippy(sh, &porter))?;
         let codegen = flags::Codegen { check: !self.fix };
         steps.run(sh, "codegen", || codegen.run_with(sh, &porter))?;

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use xshell::{Shell, cmd};
 
 use crate::flags;
-use crate::project::{self, Porter, target_dir};
+use crate::project::{self, Porter};
 
 /// A page and the arguments by which `lazaret` prints it.
 const PAGES: [(&str, [&str; 2]); 2] = [
@@ -23,12 +23,7 @@ impl flags::Codegen {
 
     /// Writes the pages that are out of date, or names them.
     pub(crate) fn run_with(self, sh: &Shell, porter: &Porter) -> Result<()> {
-        porter
-            .cargo(sh, &["build", "--quiet", "--bin", "lazaret"])
-            .args(project::WHOLE_WORKSPACE)
-            .run()
-            .context("build lazaret")?;
-        let lazaret = target_dir(sh).join("debug/lazaret");
+        let lazaret = porter.build_tested_lazaret(sh)?;
         let mut stale = Vec::new();
         for (page, arguments) in PAGES {
             let output = cmd!(sh, "{lazaret} {arguments...}").quiet().output()?;

@@ -72,6 +72,17 @@ impl Porter {
         Self::build_profile(sh, "porter-dev")
     }
 
+    /// Builds `lazaret` from what the tests are built from: its features only add entrances for
+    /// tests.
+    pub(crate) fn build_tested_lazaret(&self, sh: &Shell) -> Result<PathBuf> {
+        self.cargo(sh, &["build", "--quiet", "--bin", "lazaret"])
+            .args(WHOLE_WORKSPACE)
+            .quiet()
+            .run()
+            .context("build lazaret")?;
+        Ok(target_dir(sh).join("debug/lazaret"))
+    }
+
     /// A target directory of its own, because other flags would make cargo build everything
     /// else again.
     fn build_profile(sh: &Shell, profile: &str) -> Result<Self> {
@@ -96,7 +107,7 @@ impl Porter {
             .env("LAZARET_PORTER", &self.path)
     }
 
-    /// Builds `lazaret` with this porter and says where it is.
+    /// Builds `lazaret` as users have it, with this porter, and says where it is.
     pub(crate) fn build_lazaret(&self, sh: &Shell) -> Result<PathBuf> {
         self.cargo(sh, &["build", "--quiet", "--package", "lazaret-launcher"])
             .quiet()

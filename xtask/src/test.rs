@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change is good.
 //!
-//! From the cheap to the dear: first [`check`](crate::check), then what needs engines.
+//! From the cheap to the dear: first [`check`](crate::check), then what needs engines. All of
+//! it uses the porter that goes into images, and one set of features: nothing is built twice.
 
 use std::thread;
 
@@ -27,19 +28,19 @@ impl flags::Test {
             false => Consent::Ask,
         };
         room(sh);
-        let dev_porter = flags::Check { fix: false }.run_steps(sh, steps)?;
-        let porter = thread::scope(|scope| {
-            let beside = scope.spawn(|| beside_engines(&dev_porter));
+        let porter = flags::Check { fix: false }.run_steps(sh, steps, Porter::build)?;
+        thread::scope(|scope| {
+            let beside = scope.spawn(|| beside_engines(&porter));
             steps.run(sh, "engines", || setup::up(sh, consent))?;
             let contract = flags::Contract { engine: Vec::new() };
-            steps.run(sh, "contract", || contract.run_with(sh, &dev_porter))?;
+            steps.run(sh, "contract", || contract.run_with(sh, &porter))?;
             let fuzz = flags::Fuzz {
                 target: Vec::new(),
                 seconds: None,
                 list: false,
             };
-            steps.run(sh, "fuzz, briefly", || fuzz.run_with(sh, &dev_porter))?;
-            steps.run(sh, "slow tests and porter with LTO, begun beside", || {
+            steps.run(sh, "fuzz, briefly", || fuzz.run_with(sh, &porter))?;
+            steps.run(sh, "slow tests, begun beside", || {
                 beside.join().map_err(|_| anyhow!("a panic, see above"))?
             })
         })?;
@@ -72,9 +73,8 @@ fn room(sh: &Shell) {
 }
 
 /// What takes one processor and no engine, while the steps beside it wait for engines.
-fn beside_engines(dev_porter: &Porter) -> Result<Porter> {
+fn beside_engines(porter: &Porter) -> Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
-    check::slow_tests(&sh, dev_porter)?;
-    Porter::build(&sh)
+    check::slow_tests(&sh, porter)
 }

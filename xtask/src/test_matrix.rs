@@ -12,7 +12,7 @@ use crate::project::{Porter, WHOLE_WORKSPACE};
 
 /// Runs the program of the matrix with its arguments.
 pub(crate) fn run_matrix(sh: &Shell, porter: &Porter, arguments: Vec<OsString>) -> Result<()> {
-    let lazaret = porter.build_lazaret(sh)?;
+    let lazaret = porter.build_tested_lazaret(sh)?;
     let matrix = porter.cargo(sh, &["test", "--quiet", "--test", "matrix"]);
     let matrix = matrix.args(WHOLE_WORKSPACE).arg("--").args(arguments);
     Ok(matrix.env("LAZARET_BIN", lazaret).quiet().run()?)
