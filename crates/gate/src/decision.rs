@@ -93,9 +93,6 @@ pub enum NoAnswer {
     /// Stdin was closed.
     #[error("the input ended")]
     EndOfInput,
-    /// Something else was typed, three times.
-    #[error("none of the choices was typed")]
-    NotUnderstood,
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,

@@ -42,7 +42,7 @@ fn at_the_question(ctx: &Ctx) -> Result<(), String> {
     person.types("y\r")?;
     person.waits_for("landed fix as lazaret/s/fix")?;
     // The files are asked about again, without the commits.
-    person.waits_for("[p]ick [e]xport [k]eep: ")?;
+    person.waits_for("[p]ick [e]xport [k]eep [?]: ")?;
     expect_eq("the surface of the repository", &surface(&world), &before)?;
     person.types("y\r")?;
     running.wait()?.expect_code(0)?;

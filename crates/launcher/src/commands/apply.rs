@@ -14,7 +14,7 @@ use lazaret_validator::Allowance;
 use super::diff;
 use crate::app::App;
 use crate::commits::session_commits::SessionCommits;
-use crate::decide::{AskContext, OnConflict, decide};
+use crate::decide::{AskContext, OnConflict, choice, decide};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::report::Report;
@@ -57,14 +57,8 @@ pub struct Args {
 }
 
 const ALLOW: [Choice; 2] = [
-    Choice {
-        key: "allow",
-        word: "allow",
-    },
-    Choice {
-        key: "n",
-        word: "no",
-    },
+    choice("allow", "allow", "apply it although a rule blocks it"),
+    choice("n", "no", "leave it out"),
 ];
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {

@@ -13,7 +13,7 @@ use crate::report::{Live, Report};
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
-use crate::ui::{OutputFormat, Ui};
+use crate::ui::{OutputFormat, Ui, written};
 use lazaret_session::live::view::LiveSnapshot;
 use lazaret_session::porter::export::BatchRejection;
 use lazaret_session::store::Store;
@@ -105,16 +105,19 @@ fn show(
         });
         return Ok(ExitCode::SUCCESS);
     }
-    for change in case.changes().filter(|change| covers(paths, change)) {
-        ui.result(&match args.stat {
-            true => patch::stat(case, change, ui)?,
-            false => patch::painted(case, change, ui)?,
-        });
-    }
-    ui.results(|out| match args.stat {
-        true => summary::write_without_paths(out, case, &proposal, ui),
-        false => summary::write(out, case, &proposal, ui),
-    });
+    ui.page(case.contents.workspace().path(), |out| {
+        for change in case.changes().filter(|change| covers(paths, change)) {
+            let shown = match args.stat {
+                true => patch::stat(case, change, ui)?,
+                false => patch::painted(case, change, ui)?,
+            };
+            written(writeln!(out, "{shown}"))?;
+        }
+        written(match args.stat {
+            true => summary::write_without_paths(out, case, &proposal, ui),
+            false => summary::write(out, case, &proposal, ui),
+        })
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

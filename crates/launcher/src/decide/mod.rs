@@ -27,7 +27,7 @@ use self::select::select;
 use self::waiting_commits::WaitingCommits;
 use crate::failure::Failure;
 use crate::profile::ApplyMode;
-use crate::ui::{Answer, Choice, OutputFormat, Question, Ui, count};
+use crate::ui::{Answer, Choice, OutputFormat, Question, Ui, count, written};
 use lazaret_session::cancel::Cancel;
 
 /// What a conflict does to the rest of a batch that is applied without a question.
@@ -58,50 +58,27 @@ impl From<ApplyMode> for ApprovalMode {
     }
 }
 
-const YES: Choice = Choice {
-    key: "y",
-    word: "yes",
-};
-
-const KEEP: Choice = Choice {
-    key: "k",
-    word: "keep",
-};
-
+const YES: Choice = choice("y", "yes", "apply what is listed");
+const NO: Choice = choice("n", "no", "throw the changes away, after one more question");
+const DIFF: Choice = choice("d", "diff", "show every line that changed");
 /// Offered only where a screen can be drawn.
-const REVIEW: Choice = Choice {
-    key: "r",
-    word: "review",
-};
-
+const REVIEW: Choice = choice("r", "review", "choose files and lines on the whole screen");
+const PICK: Choice = choice("p", "pick", "go through the changes one by one");
 /// Offered only where commits wait.
-const COMMITS: Choice = Choice {
-    key: "c",
-    word: "commits",
-};
+const COMMITS: Choice = choice("c", "commits", "show commits made inside, and land them");
+const EXPORT: Choice = choice(
+    "e",
+    "export",
+    "write a patch and reports into this directory",
+);
+const KEEP: Choice = choice("k", "keep", "decide later; nothing is lost");
 
-const CHOICES: [Choice; 8] = [
-    YES,
-    Choice {
-        key: "n",
-        word: "no",
-    },
-    Choice {
-        key: "d",
-        word: "diff",
-    },
-    REVIEW,
-    Choice {
-        key: "p",
-        word: "pick",
-    },
-    COMMITS,
-    Choice {
-        key: "e",
-        word: "export",
-    },
-    KEEP,
-];
+const CHOICES: [Choice; 8] = [YES, NO, DIFF, REVIEW, PICK, COMMITS, EXPORT, KEEP];
+const THROW_AWAY: [Choice; 2] = [choice("y", "yes", "remove them for good"), KEEP];
+
+pub(crate) const fn choice(key: &'static str, word: &'static str, help: &'static str) -> Choice {
+    Choice { key, word, help }
+}
 
 /// What a decision that a person makes takes, beside the case.
 #[derive(Debug)]
@@ -237,11 +214,8 @@ fn ask(
                 return review::open(case, &choices, context);
             }
             Answer::Chosen("d") => {
-                for item in proposal.items() {
-                    if item.state != ItemState::AlreadyApplied {
-                        ui.result(&patch::painted(case, item.proposed(), ui)?);
-                    }
-                }
+                show_diff(case, &proposal, ui)?;
+                show(case, &proposal, ui);
             }
             Answer::Chosen("e") => write_out(case, &mut context),
             Answer::Chosen("c") => {
@@ -264,6 +238,18 @@ fn ask(
     }
 }
 
+fn show_diff(case: &Case, proposal: &Proposal, ui: &Ui) -> Result<(), Failure> {
+    let open = proposal.items().iter();
+    let open = open.filter(|item| item.state != ItemState::AlreadyApplied);
+    ui.page(case.contents.workspace().path(), |out| {
+        for item in open {
+            let shown = patch::painted(case, item.proposed(), ui)?;
+            written(writeln!(out, "{shown}"))?;
+        }
+        Ok(())
+    })
+}
+
 /// What was refused is thrown away only by a second word.
 fn refuse(all: usize, context: AskContext<'_>) -> Decision {
     let commits = context.commits.waiting();
@@ -273,7 +259,7 @@ fn refuse(all: usize, context: AskContext<'_>) -> Decision {
     let text = format!("Throw {}{commits} away?", changes(all));
     let question = Question {
         text: &text,
-        choices: &[YES, KEEP],
+        choices: &THROW_AWAY,
     };
     match context.ui.prompt(&question, context.cancel) {
         Answer::Chosen("y") => Decision::Discard,

@@ -8,34 +8,38 @@ use lazaret_gate::proposal::{ItemState, ProposedChange, can_replace};
 use lazaret_tree::{Change, Entry, RelPath, RelPathBuf, Renames, escape};
 use lazaret_validator::Allowance;
 
-use super::{patch, summary};
+use super::{choice, patch, summary};
 use crate::failure::Failure;
 use crate::ui::{Answer, Choice, NoAnswer, Question, Ui};
 use lazaret_session::cancel::Cancel;
 
+const NO: Choice = choice("n", "no", "leave this one out");
+const DIFF: Choice = choice("d", "diff", "show its lines");
+const QUIT: Choice = choice("q", "quit", "leave out this one and all after it");
+
 const TAKE: [Choice; 5] = [
-    choice("y", "yes"),
-    choice("n", "no"),
-    choice("d", "diff"),
-    choice("a", "all"),
-    choice("q", "quit"),
+    choice("y", "yes", "apply this one"),
+    NO,
+    DIFF,
+    choice(
+        "a",
+        "all",
+        "apply this one and all after it that nothing blocks",
+    ),
+    QUIT,
 ];
 const ALLOW: [Choice; 4] = [
-    choice("allow", "allow"),
-    choice("n", "no"),
-    choice("d", "diff"),
-    choice("q", "quit"),
+    choice("allow", "allow", "apply it although a rule blocks it"),
+    NO,
+    DIFF,
+    QUIT,
 ];
 const THEIRS: [Choice; 4] = [
-    choice("theirs", "theirs"),
-    choice("n", "no"),
-    choice("d", "diff"),
-    choice("q", "quit"),
+    choice("theirs", "theirs", "replace your file by the session's"),
+    NO,
+    DIFF,
+    QUIT,
 ];
-
-const fn choice(key: &'static str, word: &'static str) -> Choice {
-    Choice { key, word }
-}
 
 /// What is wanted of one item.
 enum Wanted {

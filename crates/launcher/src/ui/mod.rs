@@ -6,6 +6,7 @@
 
 mod canvas;
 mod interruptible_writer;
+mod pager;
 mod progress;
 mod prompt;
 pub mod session_events;
@@ -31,6 +32,7 @@ use lazaret_session::event::Counter;
 
 pub use lazaret_gate::decision::NoAnswer;
 pub use lazaret_gate::format::{bytes, count, elapsed, elide, harmless as sanitize};
+pub use pager::written;
 pub use progress::{Phase, Total};
 pub use prompt::{Answer, Choice, Question};
 pub use session_events::SessionEvents;
@@ -194,6 +196,8 @@ struct Inner {
     has_screen: bool,
     home: Option<PathBuf>,
     progress: progress::Display,
+    /// `None` if the user wants none.
+    pager: Option<pager::Pager>,
 }
 
 impl fmt::Debug for Ui {
@@ -230,6 +234,7 @@ impl Ui {
             has_screen: env.text("TERM").is_some_and(|term| term != "dumb"),
             home: env.home().ok().map(Path::to_path_buf),
             progress: progress::Display::new(options, env),
+            pager: pager::Pager::of(env),
         }))
     }
 

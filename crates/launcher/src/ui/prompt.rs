@@ -13,8 +13,8 @@ use lazaret_session::cancel::{Cancel, Event};
 /// hold no line break, so that no name can start a line.
 const PREFIX: &str = "lazaret? ";
 
-/// How often an answer may be none of the choices.
-const TRIES: usize = 3;
+/// Asks for what the choices mean.
+const HELP: &str = "?";
 
 /// One of the answers that a question offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Choice {
     pub key: &'static str,
     /// The whole word, which may be typed too, such as `apply`.
     pub word: &'static str,
+    /// What it does, for a person who types `?`.
+    pub help: &'static str,
 }
 
 impl Choice {
@@ -122,10 +124,12 @@ const YES_OR_NO: [Choice; 2] = [
     Choice {
         key: "y",
         word: "yes",
+        help: "do it",
     },
     Choice {
         key: "n",
         word: "no",
+        help: "change nothing",
     },
 ];
 
@@ -139,7 +143,7 @@ impl Ui {
         self.prompt(&question, cancel) == Answer::Chosen("y")
     }
 
-    /// Asks, and waits for a person to answer.
+    /// Asks until a person chooses, closes the input or interrupts. `?` explains the choices.
     ///
     /// Without a terminal on stdin and stderr nothing is asked or read, so that `yes |`
     /// never means yes.
@@ -149,11 +153,11 @@ impl Ui {
         }
         let mut input = locked(&self.0.input);
         (input.discard_typeahead)();
-        for _ in 0..TRIES {
-            let choices: Vec<String> = question.choices.iter().map(Choice::shown).collect();
-            let choices = choices.join(" ");
-            let prefix = self.paint(TextTone::Strong, PREFIX);
-            self.say(&format!("{prefix}{} {choices}: ", question.text));
+        let shown: Vec<String> = question.choices.iter().map(Choice::shown).collect();
+        let prefix = self.paint(TextTone::Strong, PREFIX);
+        let line = format!("{prefix}{} {} [{HELP}]: ", question.text, shown.join(" "));
+        loop {
+            self.say(&line);
             let typed = match input.line(cancel) {
                 None => return Answer::None(NoAnswer::Interrupted),
                 Some(Line::End) => {
@@ -162,14 +166,20 @@ impl Ui {
                 }
                 Some(Line::Typed(line)) => line.trim().to_ascii_lowercase(),
             };
-            let chosen = question
-                .choices
-                .iter()
-                .find(|choice| typed == choice.key || typed == choice.word);
-            if let Some(choice) = chosen {
-                return Answer::Chosen(choice.key);
+            let mut choices = question.choices.iter();
+            match choices.find(|choice| typed == choice.key || typed == choice.word) {
+                Some(choice) => return Answer::Chosen(choice.key),
+                None if typed == HELP => self.explain(question.choices),
+                None => self.say(&format!("Type one of the choices; {HELP} explains them.\n")),
             }
         }
-        Answer::None(NoAnswer::NotUnderstood)
+    }
+
+    fn explain(&self, choices: &[Choice]) {
+        let widest = choices.iter().map(|choice| choice.shown().len()).max();
+        let width = widest.unwrap_or(0);
+        for choice in choices {
+            self.say(&format!("  {:width$}  {}\n", choice.shown(), choice.help));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What is said where, and who may answer.
 
 use std::io::{self, Cursor, Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -69,7 +70,7 @@ struct Said {
 
 struct Setting {
     streams: StreamKind,
-    variables: Vec<(&'static str, &'static str)>,
+    variables: Vec<(&'static str, String)>,
     options: UiOptions,
     stdin: Box<dyn BufRead + Send>,
 }
@@ -126,10 +127,12 @@ const QUESTION: Question<'static> = Question {
         Choice {
             key: "y",
             word: "yes",
+            help: "apply what is listed",
         },
         Choice {
             key: "n",
             word: "no",
+            help: "leave it",
         },
     ],
 };
@@ -223,7 +226,23 @@ fn ui_06_the_question_is_the_last_line_and_starts_with_our_prefix() {
     let _ = said.ui.prompt(&QUESTION, &Cancel::new());
     assert_eq!(
         said.stderr.text(),
-        "lazaret? Apply these 2 changes? [y]es [n]o: "
+        "lazaret? Apply these 2 changes? [y]es [n]o [?]: "
+    );
+}
+
+#[test]
+fn a_question_mark_explains_and_anything_else_asks_again() {
+    let typed = "what\n\nYe s\nq\n?\nn\n";
+    let said = setting(StreamKind::Terminal).typed(typed).open();
+    let answer = said.ui.prompt(&QUESTION, &Cancel::new());
+    assert_eq!(answer, Answer::Chosen("n"));
+    let question = "lazaret? Apply these 2 changes? [y]es [n]o [?]: ";
+    let again = "Type one of the choices; ? explains them.\n";
+    let choices = "  [y]es  apply what is listed\n  [n]o   leave it\n";
+    let four_times = [question, again].concat().repeat(4);
+    assert_eq!(
+        said.stderr.text(),
+        [&four_times, question, choices, question].concat()
     );
 }
 
@@ -242,8 +261,8 @@ fn ui_07_nothing_else_is_an_answer() {
     for (typed, why) in [
         ("", NoAnswer::EndOfInput),
         ("\n", NoAnswer::EndOfInput),
-        ("\n\n\n\ny\n", NoAnswer::NotUnderstood),
-        ("yy\nyess\ny n\n", NoAnswer::NotUnderstood),
+        ("\n\n\n\n", NoAnswer::EndOfInput),
+        ("yy\nyess\ny n\n", NoAnswer::EndOfInput),
         ("y", NoAnswer::EndOfInput),
     ] {
         let said = setting(StreamKind::Terminal).typed(typed).open();
@@ -332,7 +351,10 @@ fn progress_in_place_is_wiped_before_anything_else_is_said() {
 fn colours_need_a_terminal_or_a_wish() {
     let coloured = |streams, variables: &[(&'static str, &'static str)], color| {
         let mut setting = setting(streams);
-        setting.variables = variables.to_vec();
+        let variables = variables.iter();
+        setting.variables = variables
+            .map(|(name, value)| (*name, (*value).to_owned()))
+            .collect();
         setting.options.color = color;
         let said = setting.open();
         said.ui.warn("");
@@ -348,4 +370,59 @@ fn colours_need_a_terminal_or_a_wish() {
     assert!(coloured(Other, &[("CLICOLOR_FORCE", "1")], Auto));
     assert!(!coloured(Other, &[("CLICOLOR_FORCE", "0")], Auto));
     assert!(coloured(Other, &[("NO_COLOR", "1")], Always));
+}
+
+/// Shows a text of two pieces, with this value of `PAGER`, and returns what came to stdout.
+fn paged(streams: StreamKind, pager: &str) -> String {
+    let mut setting = setting(streams);
+    setting.variables = vec![
+        ("PAGER", pager.to_owned()),
+        ("PATH", "/usr/bin:/bin".to_owned()),
+    ];
+    let said = setting.open();
+    let workspace = Path::new("/workspace");
+    let page = said.ui.page(workspace, |out| {
+        written(writeln!(out, "one"))?;
+        written(writeln!(out, "two"))
+    });
+    page.expect("paged");
+    said.stdout.text()
+}
+
+#[test]
+fn text_goes_to_the_pager_of_a_terminal_only() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let pager = format!("cat > '{}'", file.path().display());
+    assert_eq!(paged(StreamKind::Other, &pager), "one\ntwo\n");
+    assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "");
+    assert_eq!(paged(StreamKind::Terminal, &pager), "");
+    assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "one\ntwo\n");
+}
+
+#[test]
+fn without_a_pager_text_is_printed() {
+    for pager in ["cat", "", "no-such-pager 2> /dev/null"] {
+        assert_eq!(paged(StreamKind::Terminal, pager), "one\ntwo\n", "{pager}");
+    }
+}
+
+/// `PATH` of the user, less what an agent's changes could have written.
+#[test]
+fn a_pager_of_the_workspace_is_not_run() {
+    let workspace = tempfile::tempdir().unwrap();
+    let planted = workspace.path().join("planted");
+    std::fs::write(&planted, "#!/bin/sh\necho planted\n").unwrap();
+    std::fs::set_permissions(&planted, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut setting = setting(StreamKind::Terminal);
+    setting.variables = vec![
+        ("PAGER", "planted 2> /dev/null".to_owned()),
+        ("PATH", workspace.path().to_str().unwrap().to_owned()),
+    ];
+    let said = setting.open();
+    let canonical = workspace.path().canonicalize().unwrap();
+    let page = said
+        .ui
+        .page(&canonical, |out| written(writeln!(out, "text")));
+    page.expect("paged");
+    assert_eq!(said.stdout.text(), "text\n");
 }
