@@ -42,7 +42,8 @@ pub fn elapsed(duration: Duration) -> String {
     match seconds {
         0..60 => format!("{:.1} s", duration.as_secs_f64().min(59.9)),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `lazaret ls`.
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use lazaret_runtime::SessionId;
@@ -19,9 +20,15 @@ use lazaret_session::store::status::{State, Status};
 use lazaret_session::store::unlanded::Unlanded;
 use lazaret_session::store::{SessionDir, Store};
 
-/// List sessions
+/// List sessions, newest first
+///
+/// Sessions in which nothing runs, waits or is kept are counted only; `--all` lists them, and so
+/// does `--json`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// List settled sessions too
+    #[arg(short, long)]
+    pub all: bool,
     /// List the sessions of this workspace only
     #[arg(short, long, value_name = "DIR")]
     pub workspace: Option<std::path::PathBuf>,
@@ -86,12 +93,42 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             commits: record.commits,
         });
     }
-    match app.ui.format() {
-        OutputFormat::Json => app.ui.json(&rows),
-        OutputFormat::Text if rows.is_empty() => app.ui.status("no sessions"),
-        OutputFormat::Text => print(&rows, app),
+    rows.sort_by(|a, b| (b.created, &a.session).cmp(&(a.created, &b.session)));
+    if app.ui.format() == OutputFormat::Json {
+        app.ui.json(&rows);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let before = rows.len();
+    rows.retain(|row| args.all || !row.is_settled());
+    let hidden = before - rows.len();
+    match rows.is_empty() {
+        true if hidden == 0 => app.ui.status("no sessions"),
+        true => app.ui.status("nothing runs, waits or is kept"),
+        false => print(&rows, app),
+    }
+    if hidden > 0 {
+        let sessions = if hidden == 1 { "session" } else { "sessions" };
+        let text = format!("{hidden} settled {sessions} not listed: `lazaret ls --all`");
+        app.ui.status(&text);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+impl Row {
+    /// Whether nothing of it is left but its history.
+    fn is_settled(&self) -> bool {
+        let is_over = matches!(
+            self.status.state,
+            State::Applied | State::Discarded | State::Landed | State::Done
+        );
+        is_over && self.volume.is_none() && self.commits.is_empty()
+    }
+
+    fn age(&self) -> String {
+        let created = SystemTime::UNIX_EPOCH + Duration::from_secs(self.created);
+        let age = SystemTime::now().duration_since(created);
+        age.map_or_else(|_| "-".to_owned(), elapsed)
+    }
 }
 
 fn dirs(store: Option<&Store>) -> Result<Vec<(&Store, SessionDir)>, Failure> {
@@ -106,21 +143,18 @@ fn print(rows: &[Row], app: &App) {
     let ui = &app.ui;
     let escaped = |text: &str| escape(text.as_bytes());
     let width = |get: fn(&Row) -> usize, least| rows.iter().map(get).max().unwrap_or(0).max(least);
-    let (names, profiles) = (
+    let (names, profiles, ages) = (
         width(|row| row.session.as_str().len(), 7),
         width(|row| row.profile.len(), 7),
+        width(|row| row.age().len(), 3),
     );
     let heading = format!(
-        "{:<names$}  {:<10}  {:>8}  {:<profiles$}  WORKSPACE",
+        "{:<names$}  {:<10}  {:>ages$}  {:<profiles$}  WORKSPACE",
         "SESSION", "STATE", "AGE", "PROFILE"
     );
     ui.result(&ui.paint_result(TextTone::Strong, &heading));
-    let now = SystemTime::now();
     for row in rows {
-        let created = SystemTime::UNIX_EPOCH + Duration::from_secs(row.created);
-        let age = now
-            .duration_since(created)
-            .map_or_else(|_| "-".to_owned(), elapsed);
+        let age = row.age();
         let volume = match row.volume {
             Some(_) => "  (volume kept)",
             None => "",
@@ -135,11 +169,11 @@ fn print(rows: &[Row], app: &App) {
         };
         let attached = row.keeper.as_ref().map_or("", attached);
         ui.result(&format!(
-            "{:<names$}  {:<10}  {age:>8}  {:<profiles$}  {}{attached}{services}{volume}{commits}",
+            "{:<names$}  {:<10}  {age:>ages$}  {:<profiles$}  {}{attached}{services}{volume}{commits}",
             row.session.as_str(),
             state(row),
             escaped(&row.profile),
-            escaped(&row.workspace)
+            ui.place(Path::new(&row.workspace))
         ));
     }
     for row in rows {

@@ -34,7 +34,7 @@ fn short_help_names_every_verb() {
       check        Judge a directory or an archive against a base, by the rules of the gate
       discard      Discard a session's changes
       undo         Take back what a session's last apply did to the workspace
-      ls           List sessions
+      ls           List sessions, newest first
       show         Show everything about one session
       logs         Show what a session's command wrote
       events       Show what happened in a session of `start`

@@ -14,6 +14,7 @@ mod handed;
 mod kept;
 mod killed_landing;
 mod large;
+mod listed;
 mod live;
 mod logs;
 mod moved;
