@@ -3,6 +3,7 @@
 pub mod allowlist;
 pub mod case;
 pub mod full_listing;
+mod moves;
 pub mod output_target;
 pub mod patch;
 pub mod review;

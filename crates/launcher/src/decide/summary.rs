@@ -6,15 +6,18 @@ use lazaret_gate::case::Case;
 use lazaret_gate::file_side::sum_lines;
 use lazaret_gate::proposal::{ItemState, Origin, Proposal, ProposedChange, moved_words};
 use lazaret_transfer::SkipReason;
-use lazaret_tree::{Change, ChangeKind, escape};
+use lazaret_tree::{Change, ChangeKind, RelPath, escape};
 use lazaret_validator::{Finding, Outcome, Severity};
 
+use super::moves::Moves;
 use crate::ui::{TextTone, Ui, count, elide};
 
 /// How many changed paths are listed before the rest is only counted (UI-05).
 const MOST_PATHS: usize = 40;
 /// The widest that a column of paths gets.
 const MOST_COLUMNS: usize = 44;
+/// Between the new place of what was moved and the old one.
+const MOVED: &str = "  moved from ";
 
 /// Writes the summary of a proposal, one line per path and per finding. Nothing that needs
 /// a decision is ever left out: only unremarkable paths are counted instead of listed.
@@ -22,11 +25,17 @@ const MOST_COLUMNS: usize = 44;
 /// # Errors
 /// The writer's.
 pub fn write(out: &mut dyn Write, case: &Case, proposal: &Proposal, ui: &Ui) -> io::Result<()> {
-    let open = || proposal.items().iter().filter(is_open);
-    for item in open().take(MOST_PATHS) {
-        writeln!(out, "{}", line(item, ui))?;
+    let open = open(proposal);
+    let moves = Moves::of(&open);
+    let mut shown = open.iter().filter(|item| !moves.was_left(item.path()));
+    for item in shown.by_ref().take(MOST_PATHS) {
+        let line = match moves.old_place(item.path()) {
+            Some(from) => moved_line(item, from, ui),
+            None => line(item, ui),
+        };
+        writeln!(out, "{line}")?;
     }
-    let rest = open().count().saturating_sub(MOST_PATHS);
+    let rest = shown.count();
     if rest > 0 {
         let rest = count(rest as u64);
         writeln!(out, "  … and {rest} more")?;
@@ -56,12 +65,16 @@ pub fn write_without_paths(
     proposal: &Proposal,
     ui: &Ui,
 ) -> io::Result<()> {
-    let changes = proposal
-        .items()
-        .iter()
-        .filter(is_open)
-        .map(ProposedChange::proposed);
-    writeln!(out, "{}{}", counts(changes.clone()), lines(case, changes))?;
+    let open = open(proposal);
+    let moves = Moves::of(&open);
+    let changes = open.iter().filter(|item| !moves.concerns(item.path()));
+    let changes = changes.map(|item| item.proposed());
+    let moved = match moves.len() {
+        0 => String::new(),
+        moved => format!(", {} moved", count(moved as u64)),
+    };
+    let (counts, lines) = (counts(changes.clone()), lines(case, changes));
+    writeln!(out, "{counts}{moved}{lines}")?;
     let there = proposal.count(|item| !is_open(&item));
     if there > 0 {
         let there = count(there as u64);
@@ -103,6 +116,11 @@ pub fn write_without_paths(
     Ok(())
 }
 
+/// The items that the workspace does not have already.
+fn open(proposal: &Proposal) -> Vec<&ProposedChange> {
+    proposal.items().iter().filter(is_open).collect()
+}
+
 /// Whether the workspace does not have it already.
 fn is_open(item: &&ProposedChange) -> bool {
     item.state != ItemState::AlreadyApplied
@@ -122,21 +140,41 @@ pub(super) fn line(item: &ProposedChange, ui: &Ui) -> String {
     }
 }
 
+/// A new place, and the old one.
+fn moved_line(item: &ProposedChange, from: &RelPath, ui: &Ui) -> String {
+    let note = note(item);
+    let [to, from] = [item.path(), from].map(|path| escape(path.as_str().as_bytes()));
+    let room = half_room(note, ui);
+    let [to, from] = [to, from].map(|path| elide(&path, room));
+    format!("  > {to}{MOVED}{from}{note}")
+}
+
 /// How many columns there are for a path.
 fn room(note: &str, ui: &Ui) -> usize {
     ui.width().saturating_sub(4 + note.len()).max(20)
+}
+
+/// How many columns there are for each of two paths.
+fn half_room(note: &str, ui: &Ui) -> usize {
+    (room(note, ui).saturating_sub(MOVED.len()) / 2).max(12)
 }
 
 /// Whether a summary does not say everything in full: paths are only counted, or names lose
 /// their middle (UI-05).
 pub fn is_partial(proposal: &Proposal, ui: &Ui) -> bool {
     let columns = |text: &str| text.chars().count();
+    let open = open(proposal);
+    let moves = Moves::of(&open);
     let is_cut = |item: &ProposedChange| {
         let path = escape(item.path().as_str().as_bytes());
-        columns(&path) > room(note(item), ui)
+        let room = match moves.concerns(item.path()) {
+            true => half_room(note(item), ui),
+            false => room(note(item), ui),
+        };
+        columns(&path) > room
     };
     let mut findings = proposal.findings().iter();
-    proposal.count(|item| is_open(&item)) > MOST_PATHS
+    open.len() > MOST_PATHS
         || proposal.items().iter().any(is_cut)
         || findings.any(|finding| columns(&finding.subject.to_string()) > MOST_COLUMNS)
 }

@@ -452,10 +452,9 @@ fn app_27_the_prompt_asks_once_about_what_was_moved() {
     let none = ask(&desk(), "p\nn\nn\nk\n");
     assert_snapshot!(none.said, @r"
       + .envrc  blocked
-      - gone
-      + new
+      > new  moved from gone
       - old  skipped: its new place is not applied
-    0 modified, 2 added, 2 deleted (+2 -2)
+    0 modified, 1 added, 1 deleted, 1 moved (+1 -1)
     block  suspect.directory_env  .envrc  runs when a shell enters the directory
     warn   suspect.secret         .envrc  may hold a secret
     stays     old  was moved to .envrc, which is not applied
@@ -469,11 +468,9 @@ fn app_27_the_prompt_asks_once_about_what_was_moved() {
     (2/2)
       + new
         moved from gone, which goes with it
-    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit [?]:   + .envrc  left out
-      - gone  left out
-      + new  left out
-      - old  left out
-    0 modified, 2 added, 2 deleted (+2 -2)
+    lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit [?]:   > .envrc  moved from old  left out
+      > new  moved from gone  left out
+    0 modified, 0 added, 0 deleted, 2 moved
     lazaret? Nothing of 4 changes can be applied as it is. [d]iff [p]ick [k]eep [?]:
     ");
     let some = ask(&desk(), "p\nn\ny\ny\n");
