@@ -51,14 +51,14 @@ pub(crate) fn run(options: &Options, setup: &Setup) -> Result<Outcome, String> {
     let cache = cache(setup)?;
 
     let mut rows = Vec::new();
-    let mut work = Vec::new();
+    let mut ready = Vec::new();
     for engine in &options.engines {
         let row = timed(*engine, "engine and images", || {
             prepare(*engine, "image build", setup, &cache)
         });
         // Without its engine no scenario can pass: each of them fails, none is left out.
         match &row.outcome {
-            Ok(()) => work.extend(scenarios.iter().map(|scenario| (*engine, *scenario))),
+            Ok(()) => ready.push(*engine),
             Err(_) => rows.extend(scenarios.iter().map(|scenario| Row {
                 engine: *engine,
                 scenario: scenario.name.to_owned(),
@@ -69,6 +69,9 @@ pub(crate) fn run(options: &Options, setup: &Setup) -> Result<Outcome, String> {
         }
         rows.push(row);
     }
+    // Neighbours in the list wait for different engines.
+    let on_all = |scenario| ready.iter().map(move |engine| (*engine, scenario));
+    let work: Vec<_> = scenarios.iter().copied().flat_map(on_all).collect();
     let mut done = run_all(&work, options.jobs, setup, &cache);
     if options.again == Again::Once {
         run_again(&mut done, &scenarios, setup, &cache);

@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::flags;
@@ -19,16 +19,32 @@ const NEED_ROOT: [&str; 3] = ["deadline::", "door::", "sealed::"];
 /// takes. `cargo xtask test` runs them.
 const SLOW: [&str; 2] = ["memory::p9_", "session::large::p9_"];
 
+/// When what tests print is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// As it comes.
+    Live,
+    /// In one piece, for tests that run beside something else.
+    AtEnd,
+}
+
 impl flags::Check {
     pub(crate) fn run(self, sh: &Shell) -> Result<()> {
         let mut steps = Steps::new(sh);
-        let result = self.run_steps(sh, &mut steps, Porter::build_dev);
+        let result = self.run_steps(sh, &mut steps);
         steps.print();
-        result.map(drop)
+        result
     }
 
-    /// Runs the steps and returns the porter that the tests were built with.
-    pub(crate) fn run_steps(
+    fn run_steps(self, sh: &Shell, steps: &mut Steps) -> Result<()> {
+        let porter = self.run_until_tests(sh, steps, Porter::build_dev)?;
+        steps.run(sh, "unit, snapshot and doc tests", || {
+            tests(sh, &porter, Shown::Live)
+        })
+    }
+
+    /// Runs the steps before the tests, and returns the porter that all is built with.
+    pub(crate) fn run_until_tests(
         self,
         sh: &Shell,
         steps: &mut Steps,
@@ -43,34 +59,31 @@ impl flags::Check {
         steps.run(sh, "deny", || deny(sh))?;
         let porter = steps.run(sh, "porter", || build_porter(sh))?;
         steps.run(sh, "clippy", || clippy(sh, &porter))?;
+        steps.run(sh, "tests, compiled", || {
+            Ok(test(sh, &porter).arg("--no-run").quiet().run()?)
+        })?;
         let codegen = flags::Codegen { check: !self.fix };
         steps.run(sh, "codegen", || codegen.run_with(sh, &porter))?;
-        steps.run(sh, "unit, snapshot and doc tests", || tests(sh, &porter))?;
         Ok(porter)
     }
 }
 
-/// Runs the tests of [`SLOW`], which a check leaves out, and prints in one piece what they say.
+/// Runs the tests of [`SLOW`], which a check leaves out.
 pub(crate) fn slow_tests(sh: &Shell, porter: &Porter) -> Result<()> {
     let test = test(sh, porter).args(["--test", "it", "--"]).args(SLOW);
-    let ended = test.ignore_status().quiet().output()?;
-    for said in [ended.stdout, ended.stderr] {
-        eprint!("{}", String::from_utf8_lossy(&said));
-    }
-    ensure!(ended.status.success(), "the slow tests failed");
-    Ok(())
+    run_shown(test, Shown::AtEnd).context("the slow tests failed")
 }
 
 /// Runs all other tests without engines. Without root, those that need it run in a user
 /// namespace.
-fn tests(sh: &Shell, porter: &Porter) -> Result<()> {
+pub(crate) fn tests(sh: &Shell, porter: &Porter, shown: Shown) -> Result<()> {
     let skip = |name: &&'static str| ["--skip", *name];
     let skips: Vec<&str> = SLOW.iter().flat_map(skip).collect();
     if rustix::process::geteuid().is_root() {
-        return Ok(test(sh, porter).arg("--").args(skips).run()?);
+        return run_shown(test(sh, porter).arg("--").args(skips), shown);
     }
     let skips = skips.into_iter().chain(NEED_ROOT.iter().flat_map(skip));
-    test(sh, porter).arg("--").args(skips).run()?;
+    run_shown(test(sh, porter).arg("--").args(skips), shown)?;
     let namespace = ["--user", "--map-auto", "--map-root-user"];
     let possible = cmd!(sh, "unshare {namespace...} --pid --fork true").quiet();
     if possible.ignore_stderr().run().is_err() {
@@ -86,11 +99,23 @@ fn tests(sh: &Shell, porter: &Porter) -> Result<()> {
             .args(NEED_ROOT),
     );
     let outside = sh.cmd("unshare").args(namespace).arg(inside.get_program());
-    Ok(outside
+    let outside = outside
         .args(inside.get_args())
         .env("LAZARET_PORTER", &porter.path)
-        .env_remove("LAZARET_TEST_ENGINE")
-        .run()?)
+        .env_remove("LAZARET_TEST_ENGINE");
+    run_shown(outside, shown)
+}
+
+fn run_shown(command: Cmd<'_>, shown: Shown) -> Result<()> {
+    if shown == Shown::Live {
+        return Ok(command.run()?);
+    }
+    let ended = command.ignore_status().quiet().output()?;
+    for said in [ended.stdout, ended.stderr] {
+        eprint!("{}", String::from_utf8_lossy(&said));
+    }
+    ensure!(ended.status.success(), "tests failed");
+    Ok(())
 }
 
 fn test<'a>(sh: &'a Shell, porter: &Porter) -> Cmd<'a> {

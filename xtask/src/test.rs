@@ -1,14 +1,15 @@
 //! `cargo xtask test`: everything that must hold before a change is good.
 //!
-//! From the cheap to the dear: first [`check`](crate::check), then what needs engines. All of
-//! it uses the porter that goes into images, and one set of features: nothing is built twice.
+//! From the cheap to the dear: first the steps of [`check`](crate::check); its tests run beside
+//! what needs engines. All of it uses the porter that goes into images, and one set of features:
+//! nothing is built twice.
 
 use std::thread;
 
 use anyhow::{Result, anyhow};
 use xshell::Shell;
 
-use crate::check;
+use crate::check::{self, Shown};
 use crate::flags;
 use crate::project::{Porter, root};
 use crate::setup::{self, Consent};
@@ -28,7 +29,7 @@ impl flags::Test {
             false => Consent::Ask,
         };
         room(sh);
-        let porter = flags::Check { fix: false }.run_steps(sh, steps, Porter::build)?;
+        let porter = flags::Check { fix: false }.run_until_tests(sh, steps, Porter::build)?;
         thread::scope(|scope| {
             let beside = scope.spawn(|| beside_engines(&porter));
             steps.run(sh, "engines", || setup::up(sh, consent))?;
@@ -40,7 +41,7 @@ impl flags::Test {
                 list: false,
             };
             steps.run(sh, "fuzz, briefly", || fuzz.run_with(sh, &porter))?;
-            steps.run(sh, "slow tests, begun beside", || {
+            steps.run(sh, "tests without engines, begun beside", || {
                 beside.join().map_err(|_| anyhow!("a panic, see above"))?
             })
         })?;
@@ -72,9 +73,10 @@ fn room(sh: &Shell) {
     }
 }
 
-/// What takes one processor and no engine, while the steps beside it wait for engines.
+/// What needs no engine, while the steps beside it wait for engines.
 fn beside_engines(porter: &Porter) -> Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
+    check::tests(&sh, porter, Shown::AtEnd)?;
     check::slow_tests(&sh, porter)
 }
