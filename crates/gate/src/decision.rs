@@ -1,6 +1,7 @@
 //! `Decision`: what becomes of a case, and the part of deciding that needs no person.
 
 use lazaret_transfer::PendingUpdate;
+use lazaret_tree::RelPath;
 use lazaret_validator::{Approved, Outcome as Judged};
 
 use super::allowlist::Entry;
@@ -115,6 +116,16 @@ pub enum Unasked {
     Decided(Decision),
     /// The user has to decide on this proposal, which was shown.
     Ask(Proposal),
+}
+
+impl ApplyPlan {
+    /// Whether the change at `path` is applied.
+    pub fn applies(&self, path: &RelPath) -> bool {
+        let changes = self.approved.changes();
+        changes
+            .binary_search_by(|change| (*change.path).cmp(path))
+            .is_ok()
+    }
 }
 
 impl Decision {

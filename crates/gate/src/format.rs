@@ -36,7 +36,7 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// Formats a span of time: `0.4 s`, `12.3 s`, `3 min 5 s`, `2 h 0 min`.
+/// Formats a span of time: `0.4 s`, `12.3 s`, `3 min 5 s`, `2 h 0 min`, `3 d 4 h`.
 pub fn elapsed(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {

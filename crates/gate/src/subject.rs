@@ -51,6 +51,21 @@ pub enum Outcome {
     Landed,
 }
 
+impl Outcome {
+    /// Returns the word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Applied => "applied",
+            Self::Nothing => "nothing to apply",
+            Self::Kept => "kept",
+            Self::Rejected => "rejected",
+            Self::Discarded => "discarded",
+            Self::Undone => "undone",
+            Self::Landed => "landed",
+        }
+    }
+}
+
 /// How the command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandEnd {

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::profile::ApplyMode;
 use crate::report::Report;
 use crate::ui::Ui;
+use lazaret_session::audit::event::Approver;
 use lazaret_session::context::SessionContext;
 use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::lifecycle::collect::Collected;
@@ -152,6 +153,10 @@ pub fn gate(
     let context = SettleContext {
         store,
         volume,
+        approver: match mode {
+            ApplyMode::Auto => Approver::CleanBatch,
+            ApplyMode::Ask | ApplyMode::Never => Approver::Person,
+        },
         events: cx.events,
         cancel: cx.cancel,
     };

@@ -20,6 +20,7 @@
 //! | [`setup_steps`] | what runs once before the command, such as migrations |
 //! | [`output`], [`live`], [`pool`], [`credentials`] | beside the steps |
 
+pub mod audit;
 pub mod cancel;
 pub mod captures;
 pub mod commits;

@@ -18,6 +18,11 @@ impl Digest {
         blake3::hash(bytes).into()
     }
 
+    /// Takes raw bytes for a digest.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// Returns the raw 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -142,7 +142,7 @@ fn stays(ctx: &Ctx) -> Result<(), String> {
     );
     ctx.ok("start mine -w project --name s")?;
     let limits = ctx.ok("limits s")?;
-    limits.expect_text("idle  2 h")?.expect_text("life  72 h")?;
+    limits.expect_text("idle  2 h")?.expect_text("life  3 d")?;
     let person = Person::sit_down(100, 30)?;
     let attach = || ctx.call("attach s").on_terminal(person.terminal()?).start();
     let attached = attach()?;

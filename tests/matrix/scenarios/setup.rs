@@ -87,7 +87,7 @@ fn profile(ctx: &Ctx, script: &str, more: &str) {
 
 fn fails(ctx: &Ctx) -> Result<(), String> {
     ctx.workspace("project", TREE);
-    profile(ctx, "seq 100; echo no such table >&2; exit 3", "");
+    profile(ctx, "seq 100; echo no such table; exit 3", "");
     let ended = ctx
         .exits(125, "run stepped -w project --name s", "echo it ran")?
         .expect_text("setup step 1 ended with exit code 3: sh -c ")?

@@ -19,8 +19,9 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::report::Report;
 use crate::session_access::named::{OneSession, Unnamed};
-use crate::session_access::waiting;
+use crate::session_access::waiting::{self, AgreedDecision};
 use crate::ui::{Answer, Choice, Question};
+use lazaret_session::audit::event::Approver;
 use lazaret_session::store::Store;
 
 /// Apply a session's changes to its workspace
@@ -101,6 +102,13 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     if let Decision::Keep(reason) = &decision {
         return Err(kept(*reason, &id));
     }
+    let decision = AgreedDecision {
+        decision,
+        approver: match args.yes {
+            true => Approver::Beforehand,
+            false => Approver::Person,
+        },
+    };
     let settled = waiting::settle(app, &store, &mut session, &case, decision, report)?;
     Ok(waiting::exit_code(&settled))
 }

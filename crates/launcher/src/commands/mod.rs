@@ -3,6 +3,7 @@
 pub(crate) mod allowed;
 pub(crate) mod apply;
 pub(crate) mod attach;
+pub(crate) mod audit;
 pub(crate) mod check;
 pub(crate) mod commits;
 pub(crate) mod completions;
@@ -81,6 +82,8 @@ pub enum Command {
     Rm(rm::Args),
     Recover(recover::Args),
     Prune(prune::Args),
+    #[command(subcommand)]
+    Audit(audit::Command),
     Doctor(doctor::Args),
     Rules(rules::Args),
     #[command(subcommand)]
@@ -140,6 +143,7 @@ pub(crate) fn run(
         Command::Rm(args) => rm::run(args, app),
         Command::Recover(args) => recover::run(args, app),
         Command::Prune(args) => prune::run(args, app),
+        Command::Audit(command) => audit::run(command, app),
         Command::Doctor(args) => doctor::run(args, app),
         Command::Rules(args) => rules::run(args, app),
         Command::Home(command) => home::run(command, app),

@@ -42,6 +42,6 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     } else {
         decide(&case, &choices, ApprovalMode::Ask, context)?
     };
-    let settled = waiting::settle(app, &store, &mut session, &case, decision, report)?;
+    let settled = waiting::settle(app, &store, &mut session, &case, decision.into(), report)?;
     Ok(waiting::exit_code(&settled))
 }

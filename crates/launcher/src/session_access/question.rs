@@ -29,6 +29,6 @@ pub(crate) fn ask(store: &Store, id: &SessionId, app: &App) -> Result<ExitCode, 
         commits: &mut commits,
     };
     let decision = decide(&case, &choices, ApprovalMode::Ask, context)?;
-    let settled = settle(app, store, &mut session, &case, decision, report)?;
+    let settled = settle(app, store, &mut session, &case, decision.into(), report)?;
     Ok(ExitCode::of_run(session.record(), settled.outcome))
 }

@@ -16,6 +16,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::report::Report;
 use crate::resolve::workspace;
 use crate::ui::OutputFormat;
+use lazaret_session::audit::event::Approver;
 use lazaret_session::pool::drop_after_discard;
 use lazaret_session::settle::{SettleContext, SettleResult, VolumeDisposal};
 use lazaret_session::store::record::{Outcome, Phase, Record, identity};
@@ -57,15 +58,33 @@ pub(crate) fn adopt(store: &Store, id: &SessionId, dir: &Path, app: &App) -> Res
     Ok(())
 }
 
+/// A decision, and who agrees to what it applies.
+#[derive(Debug)]
+pub(crate) struct AgreedDecision {
+    pub(crate) decision: Decision,
+    pub(crate) approver: Approver,
+}
+
+/// What a person decided at a terminal.
+impl From<Decision> for AgreedDecision {
+    fn from(decision: Decision) -> Self {
+        Self {
+            decision,
+            approver: Approver::Person,
+        }
+    }
+}
+
 /// Carries a decision out, and says how it ended.
 pub(crate) fn settle(
     app: &App,
     store: &Store,
     session: &mut LockedSession,
     case: &Case,
-    decision: Decision,
+    decision: AgreedDecision,
     mut report: Report,
 ) -> Result<SettleResult, Failure> {
+    let AgreedDecision { decision, approver } = decision;
     let wanted = decision.remembered();
     // Before anything is applied: a file that can't be read is no reason to lose it.
     let allowlist = allowlist::load(&app.env)?;
@@ -79,6 +98,7 @@ pub(crate) fn settle(
     let context = SettleContext {
         store,
         volume: volume.map_or(VolumeDisposal::Keep, VolumeDisposal::Remove),
+        approver,
         events: &app.events,
         cancel: &app.cancel,
     };

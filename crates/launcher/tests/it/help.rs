@@ -43,6 +43,7 @@ fn short_help_names_every_verb() {
       rm           Remove sessions; refuses if one has changes that you have not applied or discarded
       recover      Resume or clean up sessions after lazaret was killed
       prune        Remove settled sessions, and objects that no session owns
+      audit        Show what ran and who approved what, and check that none of it was changed
       doctor       Show the engines, what they can enforce, and what to do
       rules        List the rules, or explain one code
       home         Review and reset homes that sessions keep

@@ -1,6 +1,7 @@
 //! Sessions from the workspace to the gate on the engine in memory: no container, every
 //! process a closure over a directory that plays the volume.
 
+mod audited;
 mod captured;
 mod commits;
 mod cut_off;

@@ -175,7 +175,7 @@ impl Running {
                 cx.events.event(Event::LogFailed { cause: &error });
             }
         }
-        if let Err(error) = self.notes.end(spec.command.stdin, end, egress) {
+        if let Err(error) = (self.notes).end(self.session.dir(), spec.command.stdin, end, egress) {
             let cause = &error.to_string();
             cx.events.event(Event::LogFailed { cause });
         }

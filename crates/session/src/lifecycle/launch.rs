@@ -6,6 +6,8 @@ use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::ContainerLease;
 use lazaret_tree::PathError;
 
+use crate::audit::Durability;
+use crate::audit::event::AuditEvent;
 use crate::context::SessionContext;
 use crate::event::Event;
 use crate::lifecycle::fill::FilledContainer;
@@ -20,7 +22,7 @@ use crate::spec::RunSpec;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::{CommandEnd, NetworkSummary};
 use crate::store::run_log::{InputLog, LogFile, RunDir, RunSummary, next_run};
-use crate::store::{LockedSession, StoreError};
+use crate::store::{LockedSession, SessionDir, StoreError};
 
 /// A session whose command may have started.
 #[derive(Debug)]
@@ -56,6 +58,7 @@ impl RunNotes {
     /// The disk's.
     pub(super) fn end(
         mut self,
+        session: &SessionDir,
         stdin: CommandStdin,
         end: CommandEnd,
         network: Option<NetworkSummary>,
@@ -66,7 +69,12 @@ impl RunNotes {
         };
         self.summary.end = Some(end);
         self.summary.network = network;
-        self.summary.write(&self.dir)
+        self.summary.write(&self.dir)?;
+        let run = self.summary.run;
+        let ended = AuditEvent::End { run, end };
+        session
+            .audit_log()
+            .append(session.id(), ended, Durability::Written)
     }
 }
 
@@ -141,6 +149,10 @@ impl Guarded {
         summary.write(&run_dir)?;
         self.setup
             .update(|record| record.run_again(spec.record(cx)))?;
+        let dir = self.setup.dir();
+        let started = summary.audited(spec);
+        dir.audit_log()
+            .append(dir.id(), started, Durability::Written)?;
         let Launched {
             session,
             gateway,

@@ -11,6 +11,8 @@ use lazaret_transfer::ApplyError;
 use lazaret_tree::PathError;
 
 use self::workspace_lock::WorkspaceLockError;
+use crate::audit::Durability;
+use crate::audit::event::{Approval, Approver, AuditEvent};
 use crate::cancel::Cancel;
 use crate::context::SessionContext;
 use crate::engine::inventory::Inventory;
@@ -92,6 +94,8 @@ pub struct SettleContext<'a> {
     pub store: &'a Store,
     /// What becomes of its volume.
     pub volume: VolumeDisposal<'a>,
+    /// Who agrees, if changes are applied.
+    pub approver: Approver,
     /// Told that another launcher is waited for.
     pub events: &'a dyn EventSink,
     /// Ends the wait.
@@ -113,6 +117,8 @@ pub fn settle(
     let is_applied = matches!(decision, Decision::Apply(_));
     let outcome = match decision {
         Decision::Apply(plan) => {
+            let approval = Approval::of(context.approver, plan, case.whole());
+            session.tell(AuditEvent::Approved(approval), Durability::Synced)?;
             staging = apply::apply(session, case, plan, context)?;
             if plan.left + plan.held > 0 || has_commits {
                 return leave_rest(session, plan.left, context.volume, staging);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use lazaret_runtime::SessionId;
 use lazaret_tree::{AtPath as _, PathError};
 
+use crate::audit::AuditLog;
 use crate::store::error::StoreError;
 use crate::store::file::{list_dir, private_dir};
 use crate::store::record::Record;
@@ -37,6 +38,12 @@ impl SessionDir {
     /// Returns the session's name.
     pub fn id(&self) -> &SessionId {
         &self.id
+    }
+
+    /// Returns the audit log of the store that it is in.
+    pub fn audit_log(&self) -> AuditLog {
+        let sessions = self.path.parent().unwrap_or(&self.path);
+        AuditLog::of(sessions.parent().unwrap_or(sessions))
     }
 
     /// Returns a path inside, such as `baseline` or `log`.

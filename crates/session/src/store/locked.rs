@@ -4,11 +4,13 @@ use std::fs::{self, File};
 
 use lazaret_tree::AtPath as _;
 
+use crate::audit::Durability;
+use crate::audit::event::AuditEvent;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::dir::SessionDir;
 use crate::store::error::StoreError;
 use crate::store::file::{remove_dir, remove_file, write_atomically};
-use crate::store::record::{KeepVolume, Record};
+use crate::store::record::{KeepVolume, Outcome, Phase, Record};
 
 /// What is known of a volume, as long as there is one.
 const OF_VOLUME: &[&str] = &["volume", "intent", "stat-cache", "tips"];
@@ -58,8 +60,32 @@ impl LockedSession {
     /// # Errors
     /// When the disk refuses; the old record is still there then.
     pub fn update(&mut self, change: impl FnOnce(&mut Record)) -> Result<(), StoreError> {
+        let before = self.rest();
         change(&mut self.record);
-        self.save()
+        self.save()?;
+        match self.rest() {
+            Some(outcome) if before != Some(outcome) => {
+                self.tell(AuditEvent::Settled { outcome }, Durability::Synced)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How it came to rest; `None` while it is at work.
+    fn rest(&self) -> Option<Outcome> {
+        match self.record.phase {
+            Phase::Collected | Phase::Rejected | Phase::Settled => self.record.outcome,
+            _ => None,
+        }
+    }
+
+    /// Appends an entry about this session to the audit log.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(crate) fn tell(&self, event: AuditEvent, durability: Durability) -> Result<(), StoreError> {
+        let log = self.dir.audit_log();
+        Ok(log.append(self.dir.id(), event, durability)?)
     }
 
     /// As [`LockedSession::update`]; only a power cut finds the old record before `deferred`
@@ -121,7 +147,7 @@ impl LockedSession {
         let record = self.dir.file("session.json");
         fs::remove_file(&record).at(&record)?;
         fs::remove_dir_all(self.dir.path()).at(self.dir.path())?;
-        Ok(())
+        self.tell(AuditEvent::Removed, Durability::Written)
     }
 
     pub(super) fn save(&self) -> Result<(), StoreError> {

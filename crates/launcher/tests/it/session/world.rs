@@ -32,6 +32,7 @@ use lazaret_protocol::verb::CommandStdin;
 use lazaret_protocol::{PORTER_PATH, Protection, bootstrap};
 use lazaret_runtime::fake::{ExecCall, ExecOutcome, FakeEngine};
 use lazaret_runtime::{Engine as _, ImageInfo, Limits, SessionId};
+use lazaret_session::audit::event::Approver;
 use lazaret_session::cancel::Cancel;
 use lazaret_session::context::{SessionContext, Timings};
 use lazaret_session::engine::cleanup::BackgroundRemovals;
@@ -640,6 +641,7 @@ impl World {
         SettleContext {
             store: &self.store,
             volume,
+            approver: Approver::Person,
             events: &self.events,
             cancel: &self.cancel,
         }

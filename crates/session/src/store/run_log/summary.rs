@@ -9,6 +9,7 @@ use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
 
 use super::{RunDir, run_dir, runs};
+use crate::audit::event::AuditEvent;
 use crate::context::WORKSPACE;
 use crate::engine::containers::HomeStorage;
 use crate::spec::RunSpec;
@@ -101,6 +102,17 @@ impl RunSummary {
             input_bytes: None,
             end: None,
             network: None,
+        }
+    }
+
+    /// Returns what the audit log says of its start.
+    pub(crate) fn audited(&self, spec: &RunSpec<'_>) -> AuditEvent {
+        AuditEvent::Run {
+            run: self.run,
+            profile: self.profile.clone(),
+            command: self.command.clone(),
+            image: self.image.clone(),
+            network: spec.network.as_ref().map(|plan| plan.order.policy.mode),
         }
     }
 
