@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use lazaret_egress::{Port, Rule};
+use lazaret_egress::{AllowEntry, Port, Rule};
 
 use super::raw::{RawNetwork, RawNetworkMode};
 use super::source::{ProfileError, Source};
@@ -105,7 +105,7 @@ pub(super) fn network(
         .as_ref()
         .map_or(NetworkMode::None, |mode| (*mode.get_ref()).into());
     let place = raw.mode.as_ref().map_or(0..0, toml::Spanned::span);
-    let allow = rules(source, "network.allow", raw.allow.as_ref())?;
+    let allow = allow_rules(source, raw.allow.as_ref())?;
     let deny = rules(source, "network.deny", raw.deny.as_ref())?;
     if let (NetworkMode::None, Some(deny)) = (mode, &raw.deny) {
         let message =
@@ -146,7 +146,43 @@ pub(super) enum HasRoutes {
     No,
 }
 
-/// Reads a list of rules: `network.allow`, or `network.deny`.
+impl NetworkRules {
+    /// Opens what the user named at the command line; a profile without a network gets one.
+    /// Where every public host is open already, nothing changes.
+    pub(super) fn open(&mut self, entries: &[AllowEntry]) {
+        if entries.is_empty() || self.mode == NetworkMode::Open {
+            return;
+        }
+        self.mode = NetworkMode::Allowlist;
+        for rule in entries.iter().flat_map(AllowEntry::rules) {
+            if !self.allow.contains(&rule) {
+                self.allow.push(rule);
+            }
+        }
+    }
+}
+
+/// Reads `network.allow`: rules, and presets as the rules that they stand for.
+pub(super) fn allow_rules(
+    source: &Source<'_>,
+    list: Option<&toml::Spanned<Vec<toml::Spanned<String>>>>,
+) -> Result<Vec<Rule>, ProfileError> {
+    let mut rules = Vec::new();
+    for text in list.map(toml::Spanned::get_ref).into_iter().flatten() {
+        let entry: AllowEntry = text
+            .get_ref()
+            .parse()
+            .map_err(|error| source.error(&text.span(), &format!("`network.allow`: {error}")))?;
+        for rule in entry.rules() {
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
+    }
+    Ok(rules)
+}
+
+/// Reads a list of rules without presets: `network.deny`.
 pub(super) fn rules(
     source: &Source<'_>,
     key: &str,

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use lazaret_egress::AllowEntry;
 use lazaret_tree::{RelPath, RelPathBuf, is_git_name};
 
 use super::files::files;
@@ -167,6 +168,13 @@ pub(super) fn profile(
 }
 
 impl Profile {
+    /// Returns the profile with what the user's own command line allows.
+    #[must_use]
+    pub fn allowing(mut self, entries: &[AllowEntry]) -> Self {
+        self.network.open(entries);
+        self
+    }
+
     /// Returns the profile on another image.
     ///
     /// # Errors

@@ -573,6 +573,24 @@ mod tightening {
     }
 
     #[test]
+    fn what_the_command_line_allows_a_workspace_still_closes() {
+        let entries = ["b.org:443", "@npm"].map(|text| text.parse().unwrap());
+        let asked = |network: &str, workspace: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            let text = format!("[network]\n{workspace}");
+            std::fs::write(dir.path().join("lazaret.toml"), text).unwrap();
+            let profile = parse(&format!("image = \"base\"\n[network]\n{network}")).unwrap();
+            let profile = profile.allowing(&entries).tightened_by(dir.path()).unwrap();
+            let network = profile.profile.network;
+            (network.mode.as_str(), network.allow.len())
+        };
+        assert_eq!(asked("", ""), ("allowlist", 2));
+        assert_eq!(asked("mode = \"open\"", ""), ("open", 0));
+        assert_eq!(asked("", "mode = \"none\""), ("none", 0));
+        assert_eq!(asked("", "allow = [\"b.org:443\"]"), ("allowlist", 1));
+    }
+
+    #[test]
     fn a_network_only_shrinks() {
         let asked = |profile: &str, workspace: &str| {
             let dir = tempfile::tempdir().unwrap();
@@ -592,6 +610,11 @@ mod tightening {
             )
         };
         let list = "mode = \"allowlist\"\nallow = [\"*.a.org:443\", \"b.org:80\"]";
+        let preset = "mode = \"allowlist\"\nallow = [\"@npm\"]";
+        assert_eq!(asked("mode = \"none\"", preset), "none ");
+        assert_eq!(asked(list, preset), "allowlist ");
+        assert_eq!(asked(preset, list), "allowlist ");
+        assert_eq!(asked(preset, preset), asked("mode = \"open\"", preset));
         assert_eq!(asked("mode = \"none\"", "mode = \"open\""), "none ");
         assert_eq!(asked("mode = \"none\"", list), "none ");
         assert_eq!(

@@ -189,7 +189,7 @@ fn network(
         .mode
         .as_ref()
         .map(|mode| NetworkMode::from(*mode.get_ref()));
-    let allow = network::rules(source, "network.allow", raw.allow.as_ref())?;
+    let allow = network::allow_rules(source, raw.allow.as_ref())?;
     for rule in network::rules(source, "network.deny", raw.deny.as_ref())? {
         if !rules.deny.contains(&rule) {
             rules.deny.push(rule);

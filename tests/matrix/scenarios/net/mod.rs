@@ -17,6 +17,7 @@ pub(super) use upstream::{NAME, Upstream};
 
 scenarios! {
     "net/allowlist" => reach::net_03_net_04_net_05_only_what_is_listed;
+    "net/allowed-for-one-run" => reach::what_a_run_allows;
     "net/rules-change-while-it-runs" => reach::rules_change;
     "net/launcher-killed" => closing::net_23_a_killed_launchers_network_is_closed_before_recovery;
     "net/gateway-killed" => closing::net_23_a_command_goes_on_without_its_gateway;

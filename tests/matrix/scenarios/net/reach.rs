@@ -61,6 +61,45 @@ pub(super) fn net_03_net_04_net_05_only_what_is_listed(ctx: &Ctx) -> Result<(), 
     Ok(())
 }
 
+/// `--allow` opens one host and port to a profile without a network, for one run.
+pub(super) fn what_a_run_allows(ctx: &Ctx) -> Result<(), String> {
+    let upstream = Upstream::start(ctx)?;
+    let port = upstream.port;
+    ctx.workspace("project", "f a \"a\\n\"");
+    let script = format!(
+        r#"{ASK}
+        echo "named $(ask {NAME}:{port})"
+        echo "host $(ask other.test:{port})"
+        echo "port $(ask {NAME}:22)"
+        "#
+    );
+    let allow = format!("run base -w project --allow {NAME}:{port}");
+    let output = ctx.exits(0, &format!("{allow} -- bash -c"), &script)?;
+    let named = said(&output.stdout, "named");
+    expect_eq("what is named", &named, &"HTTP/1.1 200 OK")?;
+    for what in ["host", "port"] {
+        let said = said(&output.stdout, what);
+        expect(&format!("{what} is denied: {said}"), || {
+            said.starts_with("HTTP/1.1 403")
+        })?;
+    }
+    // Nothing of it is left for the next run, and a workspace's file closes it again.
+    let alone = "exec 3<>/dev/tcp/127.0.0.1/3128 || echo closed";
+    let output = ctx.exits(0, "run base -w project -- bash -c", alone)?;
+    expect("the next run has no gateway", || {
+        output.stdout.contains("closed")
+    })?;
+    ctx.workspace(
+        "strict",
+        "f lazaret.toml \"[network]\\nmode = \\\"none\\\"\\n\"",
+    );
+    let strict = format!("run base -w strict --allow {NAME}:{port} -- bash -c");
+    let output = ctx.exits(0, &strict, alone)?;
+    expect("the workspace closed it", || {
+        output.stdout.contains("closed")
+    })
+}
+
 pub(super) fn rules_change(ctx: &Ctx) -> Result<(), String> {
     let upstream = Upstream::start(ctx)?;
     let port = upstream.port;

@@ -1,6 +1,7 @@
 //! What a command would reach: its network, its keys, its logins, what it may only read, its
 //! services, and what runs before it.
 
+use lazaret_egress::{Preset, Rule};
 use lazaret_tree::escape;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use lazaret_session::store::record::WriteScope;
 #[derive(Debug)]
 pub(crate) struct CommandReach {
     network: &'static str,
-    allow: Vec<String>,
+    allow: Vec<Rule>,
     /// What it is, whom or where it is for, and whether it is there.
     secrets: Vec<(String, String, Presence)>,
     files: Vec<(String, String, Presence)>,
@@ -47,12 +48,7 @@ impl CommandReach {
         let files = profile.files.iter().filter(|_| has_network);
         Self {
             network: profile.network.mode.as_str(),
-            allow: profile
-                .network
-                .allow
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
+            allow: profile.network.allow.clone(),
             secrets: secrets
                 .map(|rule| {
                     let there = secrets::presence(&rule.from, env);
@@ -74,7 +70,10 @@ impl CommandReach {
     /// The first says what the network is; the others are below it.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("network: {}", self.network)];
-        lines.extend(self.allow.iter().map(|rule| format!("  allowed  {rule}")));
+        lines.extend(self.allow.iter().map(|rule| {
+            let preset = Preset::of(rule).map(|preset| format!("  {}", preset.name));
+            format!("  allowed  {rule}{}", preset.unwrap_or_default())
+        }));
         for (name, target, presence) in &self.secrets {
             lines.push(format!(
                 "  broker   {target}, key {name}: {}",

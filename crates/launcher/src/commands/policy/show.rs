@@ -1,6 +1,6 @@
 //! `lazaret policy show`.
 
-use lazaret_egress::{Mode, Policy};
+use lazaret_egress::{Mode, Policy, Preset};
 use lazaret_runtime::SessionId;
 
 use crate::app::App;
@@ -42,7 +42,8 @@ fn lines(policy: &Policy) -> Vec<String> {
     }];
     let mut add = |what: &str, text: String| lines.push(format!("{what:<9} {text}"));
     for rule in &policy.rules {
-        add("allow", rule.to_string());
+        let preset = Preset::of(rule).map(|preset| format!("  {}", preset.name));
+        add("allow", format!("{rule}{}", preset.unwrap_or_default()));
     }
     for rule in &policy.denied {
         add("deny", rule.to_string());

@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use lazaret_egress::AllowEntry;
 use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::{EnvName, SessionId};
 use lazaret_transfer::FileSelector;
@@ -50,6 +51,10 @@ pub struct Args {
     /// Port inside that a port of 127.0.0.1 leads to; repeatable
     #[arg(short, long = "publish", value_name = "[HOST_PORT:]PORT")]
     pub publish: Vec<Publish>,
+    /// Host that the command may reach too, or @crates, @github, @npm, @pypi; a workspace's
+    /// lazaret.toml still tightens; repeatable
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = AllowEntry::typed)]
+    pub allow: Vec<AllowEntry>,
     /// Task for the command, passed as the profile's `prompt` says; - reads stdin
     #[arg(long, value_name = "TEXT", conflicts_with = "command")]
     pub prompt: Option<String>,
@@ -138,7 +143,7 @@ pub(in crate::commands) fn scope(
         Some(image) => profile.on_image(image)?,
         None => profile,
     };
-    let scope = WorkspaceScope::of(profile, workspace, &app.env)?;
+    let scope = WorkspaceScope::of(profile.allowing(&args.allow), workspace, &app.env)?;
     if !scope.keys.is_empty() {
         let keys = scope.keys.join(", ");
         app.ui.status(&format!("{WORKSPACE_FILE} tightens: {keys}"));
