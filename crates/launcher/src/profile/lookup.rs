@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 
 use super::source::Source;
-use super::{Origin, Profile, notify, resolve};
+use super::{Origin, Profile, extends, notify, resolve};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 
@@ -45,16 +45,12 @@ pub fn load(name: &str, env: &Environment) -> Result<Profile, Failure> {
         if !is_own(&path, env) {
             notify::refuse(&source)?;
         }
-        return Ok(resolve::profile(
-            &stem,
-            Origin::File(path.clone()),
-            &source,
-        )?);
+        return resolved(&stem, Origin::File(path.clone()), &source, env);
     }
     if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
         let file = format!("profiles/{name}.toml");
         let source = Source { file: &file, text };
-        return Ok(resolve::profile(name, Origin::BuiltIn, &source)?);
+        return resolved(name, Origin::BuiltIn, &source, env);
     }
     let mut looked_in = String::from("is not built in");
     if is_plain(name)
@@ -67,7 +63,7 @@ pub fn load(name: &str, env: &Environment) -> Result<Profile, Failure> {
                 file: &shown,
                 text: &text,
             };
-            return Ok(resolve::profile(name, Origin::File(path.clone()), &source)?);
+            return resolved(name, Origin::File(path.clone()), &source, env);
         }
         looked_in.push_str(&format!(", and {} does not exist", path.display()));
     }
@@ -80,6 +76,51 @@ pub fn load(name: &str, env: &Environment) -> Result<Profile, Failure> {
         "There are: {}. A path must hold a `/` or end in `.toml`.",
         known.join(", ")
     )))
+}
+
+/// Reads a profile, joined with the one that it extends.
+fn resolved(
+    name: &str,
+    origin: Origin,
+    source: &Source<'_>,
+    env: &Environment,
+) -> Result<Profile, Failure> {
+    let Some(extends) = source.parse()?.extends else {
+        return Ok(resolve::profile(name, origin, source)?);
+    };
+    let Some((file, text)) = extended(extends.get_ref(), env)? else {
+        let known: Vec<_> = list(env)?.into_iter().map(|listed| listed.name).collect();
+        let message = format!(
+            "`extends`: there is no profile \"{}\", built in or of your own",
+            extends.get_ref().escape_debug()
+        );
+        return Err(Failure::from(source.error(&extends.span(), &message))
+            .hinted(format!("There are: {}.", known.join(", "))));
+    };
+    let base = Source {
+        file: &file,
+        text: &text,
+    };
+    let text = extends::merged(source, &base)?;
+    let both = format!("{} with {file}", source.file);
+    let source = Source {
+        file: &both,
+        text: &text,
+    };
+    Ok(resolve::profile(name, origin, &source)?)
+}
+
+/// Finds the file and text of a profile by its name alone: no path, which would let a file
+/// of a workspace in.
+fn extended(name: &str, env: &Environment) -> Result<Option<(String, String)>, Failure> {
+    if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+        return Ok(Some((format!("profiles/{name}.toml"), (*text).to_owned())));
+    }
+    let (true, Ok(config)) = (is_plain(name), env.config_dir()) else {
+        return Ok(None);
+    };
+    let path = config.join("profiles").join(format!("{name}.toml"));
+    Ok(read(&path)?.map(|text| (path.display().to_string(), text)))
 }
 
 /// Whether a file lies in the user's own `profiles` directory.

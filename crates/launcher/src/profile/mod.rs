@@ -4,6 +4,7 @@
 //! (what it means). Every error names file, line and column.
 
 mod cache;
+mod extends;
 mod files;
 mod home;
 mod lookup;

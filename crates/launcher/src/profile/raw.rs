@@ -16,6 +16,7 @@ use super::units::{ByteSize, Cores, Count, Span};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawProfile {
+    pub(super) extends: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
     pub(super) image: Option<Spanned<String>>,
     pub(super) command: Option<Spanned<Vec<String>>>,

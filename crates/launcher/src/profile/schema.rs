@@ -91,6 +91,8 @@ pub fn schema() -> Value {
     );
     let mut schema = required(
         table(json!({
+            "extends": { "type": "string", "description": "A profile, built in or one of your \
+                own, whose keys hold where this one says nothing. Tables merge, lists replace." },
             "description": { "type": "string", "description": "What the profile is for." },
             "image": { "type": "string", "description": "The image to run on." },
             "command": described(&strings, "The program and its arguments."),

@@ -258,6 +258,7 @@ fn lower<T: PartialOrd>(key: &'static str, value: &mut T, wanted: T, keys: &mut 
 fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileError> {
     let workspace = &raw.workspace;
     let others = [
+        ("extends", raw.extends.as_ref().map(toml::Spanned::span)),
         (
             "description",
             raw.description.as_ref().map(toml::Spanned::span),
