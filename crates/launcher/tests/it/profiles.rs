@@ -59,7 +59,7 @@ fn an_unknown_profile_says_where_it_was_looked_for() {
     exit 125
     --- stderr
     error: there is no profile "nope": it is not built in, and $ROOT/home/.config/lazaret/profiles/nope.toml does not exist
-    hint: There are: base, claude, codex, demo, dev, node, postgres, python, rust. A path must hold a `/` or end in `.toml`.
+    hint: There are: base, claude, claude-login, codex, demo, dev, node, postgres, python, rust. A path must hold a `/` or end in `.toml`.
     [EOF]
     "#);
     assert_snapshot!(env.run("profile show ./nope"), @"
@@ -72,7 +72,7 @@ fn an_unknown_profile_says_where_it_was_looked_for() {
     exit 125
     --- stderr
     error: there is no profile "a\u{1b}b": it is not built in
-    hint: There are: base, claude, codex, demo, dev, node, postgres, python, rust. A path must hold a `/` or end in `.toml`.
+    hint: There are: base, claude, claude-login, codex, demo, dev, node, postgres, python, rust. A path must hold a `/` or end in `.toml`.
     [EOF]
     "#);
 }
@@ -91,17 +91,18 @@ fn own_profiles_are_found_by_name_and_do_not_shadow_built_in_ones() {
     assert_snapshot!(env.run("profile ls"), @"
     exit 0
     --- stdout
-    base      Any command on the base image, without network  (built in)
-    claude    Claude Code; its key stays outside, and it reaches nothing but its own API  (built in)
-    codex     Codex; its key stays outside, and it reaches nothing but its own API  (built in)
-    demo      A first look: a command that leaves a file behind, without network  (built in)
-    dev       Everything at once: Rust, Node.js, Python, PostgreSQL, Claude Code, Codex; without network  (built in)
-    node      Node.js projects, without network: dependencies must be in the workspace  (built in)
-    postgres  A PostgreSQL server of its own, for one command  (built in)
-    python    Python projects, without network: dependencies must be in the workspace  (built in)
-    rust      Rust projects, without network: dependencies must be vendored  (built in)
-    broken    wrong, see `lazaret profile check`  ($ROOT/home/.config/lazaret/profiles/broken.toml)
-    mine      Mine  ($ROOT/home/.config/lazaret/profiles/mine.toml)
+    base          Any command on the base image, without network  (built in)
+    claude        Claude Code; its key stays outside, and it reaches nothing but its own API  (built in)
+    claude-login  Claude Code with a subscription's login, which the agent holds; its own hosts only  (built in)
+    codex         Codex; its key stays outside, and it reaches nothing but its own API  (built in)
+    demo          A first look: a command that leaves a file behind, without network  (built in)
+    dev           Everything at once: Rust, Node.js, Python, PostgreSQL, Claude Code, Codex; without network  (built in)
+    node          Node.js projects, without network: dependencies must be in the workspace  (built in)
+    postgres      A PostgreSQL server of its own, for one command  (built in)
+    python        Python projects, without network: dependencies must be in the workspace  (built in)
+    rust          Rust projects, without network: dependencies must be vendored  (built in)
+    broken        wrong, see `lazaret profile check`  ($ROOT/home/.config/lazaret/profiles/broken.toml)
+    mine          Mine  ($ROOT/home/.config/lazaret/profiles/mine.toml)
     [EOF]
     ");
 }
@@ -140,4 +141,40 @@ fn the_file_of_a_workspace_is_checked_by_its_own_rules() {
     hint: A workspace's lazaret.toml can only tighten: `limits`, `gate`, `network`, `workspace.exclude`, `workspace.git` and `workspace.protect`.
     [EOF]
     "#);
+}
+
+#[test]
+fn an_extended_profile_is_shown_with_what_it_extends() {
+    let env = TestEnvironment::new();
+    let profile = |name: &str| format!("home/.config/lazaret/profiles/{name}.toml");
+    env.write(
+        &profile("shop"),
+        "extends = \"claude\"\nimage = \"dev\"\n[network]\nallow = [\"@crates\"]\n",
+    );
+    env.write(&profile("twice"), "extends = \"shop\"\n");
+    env.write(&profile("lost"), "extends = \"nowhere\"\n");
+    env.write(&profile("path"), "extends = \"./shop.toml\"\n");
+    let shown = env.run("profile show shop");
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    for line in [
+        "image = \"dev\"",
+        "mode = \"allowlist\"",
+        concat!("\"index.crates.", "io:443\""),
+        "host = \"api.anthropic.com:443\"",
+        "timeout = \"4h\"",
+    ] {
+        assert!(shown.stdout.contains(line), "{line}: {}", shown.stdout);
+    }
+    let twice = env.run("profile show twice");
+    assert_ne!(twice.code, 0);
+    for file in ["shop.toml:1:11", "twice.toml extends"] {
+        assert!(twice.stderr.contains(file), "{file}: {}", twice.stderr);
+    }
+    for name in ["lost", "path"] {
+        let failed = env.run(&format!("profile show {name}"));
+        assert_ne!(failed.code, 0);
+        let said = format!("{name}.toml:1:11: `extends`: there is no profile");
+        assert!(failed.stderr.contains(&said), "{}", failed.stderr);
+        assert!(failed.stderr.contains("claude-login"), "{}", failed.stderr);
+    }
 }

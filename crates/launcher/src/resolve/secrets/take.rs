@@ -56,6 +56,13 @@ pub(super) fn take(
 fn variable_of(variable: &str, env: &Environment) -> Result<Zeroizing<Vec<u8>>, Failure> {
     match env.text(variable) {
         Some(value) => Ok(Zeroizing::new(value.as_bytes().to_vec())),
+        None if variable == "ANTHROPIC_API_KEY" => {
+            Err(missing(format!("the variable {variable} is not set")).hinted(
+                "Set it, as in `export ANTHROPIC_API_KEY=…`, or use a subscription's login: \
+                 `lazaret run claude-login`. A profile of your own with `extends = \"claude\"` \
+                 can take the key from a file, a program or a keychain.",
+            ))
+        }
         None => Err(missing(format!("the variable {variable} is not set")).hinted(format!(
             "Set it, as in `export {variable}=…`, or take the secret from elsewhere: `from = \
              {{ file = \"~/…\" }}`, `{{ command = [\"pass\", \"show\", \"…\"] }}` or `{{ keychain = \
