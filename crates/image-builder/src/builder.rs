@@ -1,13 +1,15 @@
 //! `Builder`: what building an image needs, and the names of what it makes on the way.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use lazaret_runtime::{ContainerName, Engine, NameError};
+use lazaret_runtime::{ContainerName, Engine, ImageInfo, NameError};
 use lazaret_tree::Digest;
 
 use crate::image::installed::InstalledImages;
-use crate::{BuildError, Catalog, HostEnvironment, ImageSpec};
+use crate::{BuildError, Catalog, HostEnvironment, IMAGE_LABEL, ImageName, ImageSpec};
 
 /// The label of containers that run install steps and verifications: the cache entry that the
 /// container is for.
@@ -33,21 +35,35 @@ pub struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Returns the declaration of the image `name`.
+    /// Returns the declaration of the image `name`, which may be a combined one.
     ///
     /// # Errors
-    /// [`BuildError::Unknown`].
-    pub(crate) fn spec(&self, name: &str) -> Result<&ImageSpec, BuildError> {
-        self.catalog.get(name).ok_or_else(|| BuildError::Unknown {
-            name: name.to_owned(),
-            known: self
-                .catalog
-                .images()
+    /// [`BuildError::Unknown`], [`BuildError::Combine`].
+    pub(crate) fn spec(&self, name: &str) -> Result<Cow<'_, ImageSpec>, BuildError> {
+        self.catalog.find(name)
+    }
+
+    /// Returns every image that is declared, and the combined ones in `store`: what has no
+    /// declaration of its own is known by what was built of it.
+    ///
+    /// A combined image whose parts are no longer declared, or no longer fit, is not among them.
+    pub(crate) fn specs_with(&self, store: &[ImageInfo]) -> Vec<Cow<'_, ImageSpec>> {
+        let declared = self.catalog.images().iter().map(Cow::Borrowed);
+        let mut specs: Vec<_> = declared.collect();
+        let names = store
+            .iter()
+            .filter_map(|image| image.labels.get(IMAGE_LABEL));
+        let names = names.filter_map(|name| name.parse::<ImageName>().ok());
+        let combined: BTreeSet<_> = names
+            .filter(ImageName::is_combined)
+            .chain(self.catalog.asked_for().iter().cloned())
+            .collect();
+        specs.extend(
+            combined
                 .iter()
-                .map(|spec| spec.name.as_str())
-                .collect::<Vec<_>>()
-                .join(", "),
-        })
+                .filter_map(|name| self.spec(name.as_str()).ok()),
+        );
+        specs
     }
 
     /// Returns the record of what was brought into engines.

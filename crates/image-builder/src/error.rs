@@ -12,6 +12,7 @@ use crate::image::install_step::StepError;
 use crate::source::debian::BootstrapError;
 use crate::source::registry::RegistryError;
 use crate::spec::catalog::CatalogError;
+use crate::spec::combine_error::CombineError;
 use crate::spec::diagnostics::SpecError;
 
 /// Why there is no image.
@@ -31,6 +32,9 @@ pub enum BuildError {
     /// The declarations can't be used.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
+    /// Images that can't be combined.
+    #[error(transparent)]
+    Combine(#[from] CombineError),
     /// The cache.
     #[error(transparent)]
     Cache(#[from] CacheError),

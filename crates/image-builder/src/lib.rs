@@ -12,6 +12,9 @@
 //!         └─ porter, user, /workspace ─▶ small layer ────┴─▶ archive ─▶ Engine::load_image
 //! ```
 //!
+//! A name such as `claude+rust` is the image that combines those two: it has no declaration,
+//! [`Catalog::find`] makes one of those of its parts.
+//!
 //! **Invariant:** the archive's order, times and owners come from this crate alone.
 //! **Invariant:** a tag is moved only by a completed load whose image id is the one
 //! computed here; a failure leaves the images that were there before.
@@ -38,6 +41,7 @@ pub use image::verify::Verified;
 pub use layer::stack::OldLayer;
 pub use source::host_environment::HostEnvironment;
 pub use spec::catalog::{Catalog, CatalogError};
+pub use spec::combine_error::CombineError;
 pub use spec::component::{Component, Source, SourceKind, TakesPackages};
 pub use spec::diagnostics::SpecError;
 pub use spec::image::{Base, ComponentRequest, ImageSpec, Trust, User};

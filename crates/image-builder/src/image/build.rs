@@ -45,7 +45,7 @@ impl Builder<'_> {
         name: &str,
         on_event: &mut dyn FnMut(BuildEvent),
     ) -> Result<BuiltImage, BuildError> {
-        self.ensure_spec(self.spec(name)?, on_event)
+        self.ensure_spec(self.spec(name)?.as_ref(), on_event)
     }
 
     /// Does what [`Self::ensure`] does, and makes the layers again where the engine has the
@@ -60,11 +60,11 @@ impl Builder<'_> {
     ) -> Result<BuiltImage, BuildError> {
         let spec = self.spec(name)?;
         if self.lock(name)?.is_some() {
-            return self.ensure_spec(spec, on_event);
+            return self.ensure_spec(&spec, on_event);
         }
-        let inputs = self.inputs(spec)?;
-        let reference = reference(spec, inputs)?;
-        self.build(spec, inputs, reference, on_event)
+        let inputs = self.inputs(&spec)?;
+        let reference = reference(&spec, inputs)?;
+        self.build(&spec, inputs, reference, on_event)
     }
 
     /// Does what [`Self::ensure`] does for an image that is declared elsewhere.
@@ -90,8 +90,8 @@ impl Builder<'_> {
     /// When there is no such declaration, or the engine does not answer.
     pub fn find(&self, name: &str) -> Result<Option<BuiltImage>, BuildError> {
         let spec = self.spec(name)?;
-        let inputs = self.inputs(spec)?;
-        self.present(spec, inputs, &reference(spec, inputs)?)
+        let inputs = self.inputs(&spec)?;
+        self.present(&spec, inputs, &reference(&spec, inputs)?)
     }
 
     fn present(
@@ -124,7 +124,7 @@ impl Builder<'_> {
     pub fn lock(&self, name: &str) -> Result<Option<ImageLock>, BuildError> {
         let spec = self.spec(name)?;
         let architecture = elf::architecture(self.porter)?.to_owned();
-        let stack = self.stack(spec, &mut OnCacheMiss::Skip)?;
+        let stack = self.stack(&spec, &mut OnCacheMiss::Skip)?;
         Ok(stack.map(|stack| ImageLock {
             format: IMAGE_FORMAT,
             image: spec.name.to_string(),
@@ -157,9 +157,10 @@ impl Builder<'_> {
         let stack = self
             .stack(spec, &mut OnCacheMiss::Build(on_event))?
             .unwrap_or_default();
+        self.refuse_overlaps(spec, &stack)?;
         // Until it has its tag or is gone, `prune` in another process takes it for a build
         // that is under way.
-        let key = candidate_key(spec.name.as_str());
+        let key = candidate_key(&spec.name.in_store());
         let entry = CacheEntry {
             cache: self.cache,
             key: &key,
@@ -172,7 +173,7 @@ impl Builder<'_> {
         let process = std::process::id();
         let candidate = format!(
             "localhost/lazaret/candidate:{}-{short}-{process}",
-            spec.name
+            spec.name.in_store()
         )
         .parse()?;
         let parts = Parts {
@@ -318,7 +319,8 @@ fn assemble(spec: &ImageSpec, parts: Parts<'_>, stack: &LayerStack) -> std::io::
     }
 }
 
-/// Returns the name of the guard that a build of the image holds while it is loaded.
+/// Returns the name of the guard that a build of the image, by its name in the store, holds
+/// while it is loaded.
 pub(crate) fn candidate_key(image: &str) -> String {
     format!("candidate-{image}")
 }
@@ -330,7 +332,7 @@ pub(crate) fn candidate_key(image: &str) -> String {
 pub(crate) fn reference(spec: &ImageSpec, inputs: Digest) -> Result<ImageRef, BuildError> {
     let hex = inputs.to_hex();
     let short = hex.get(..12).unwrap_or(&hex);
-    Ok(format!("localhost/lazaret/{}:{short}", spec.name).parse()?)
+    Ok(format!("localhost/lazaret/{}:{short}", spec.name.in_store()).parse()?)
 }
 
 /// Whether two ids are the same; some engines leave `sha256:` out.

@@ -33,9 +33,14 @@ impl Builder<'_> {
             return Ok(None);
         };
         for choice in &spec.components {
-            let component = self.find_component(spec, choice)?;
+            // A combined image gets the layer that its part has, from the part's declaration.
+            let owner = match choice.image == spec.name {
+                true => spec,
+                false => self.catalog.get(choice.image.as_str()).unwrap_or(spec),
+            };
+            let component = self.find_component(owner, choice)?;
             let request = LayerRequest {
-                spec,
+                spec: owner,
                 choice,
                 component,
             };

@@ -8,6 +8,7 @@ pub(crate) mod inspect;
 pub(crate) mod install_step;
 pub(crate) mod installed;
 mod layers;
+pub(crate) mod overlaps;
 pub(crate) mod prune;
 mod sbom;
 pub(crate) mod status;

@@ -1,5 +1,6 @@
 //! Takes images out of an engine's store, and layers that nothing declares out of the cache.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use crate::builder::BUILD_LABEL;
 use crate::cache::entry::{CacheEntry, CacheError, CacheLock, at};
 use crate::image::build::{candidate_key, reference};
 use crate::image::layers::OnCacheMiss;
-use crate::{BuildError, Builder, IMAGE_LABEL};
+use crate::{BuildError, Builder, IMAGE_LABEL, ImageSpec};
 
 /// Something that was removed, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +81,9 @@ impl Builder<'_> {
     pub fn prune(&self, sweep: Sweep) -> Result<Vec<Removed>, BuildError> {
         let mut removed = self.prune_containers(sweep)?;
         let mut current = BTreeSet::new();
-        for spec in self.catalog.images() {
+        let images = self.ours("to prune")?;
+        let specs = self.specs_with(&images);
+        for spec in &specs {
             current.insert(reference(spec, self.inputs(spec)?)?.to_string());
         }
         let engine = self
@@ -89,7 +92,6 @@ impl Builder<'_> {
             .map_err(|source| engine_error("to prune", source))?
             .endpoint;
         let made = self.installed_images().read()?;
-        let images = self.ours("to prune")?;
         // CacheRecord until the end: what is found unguarded must not begin to be built meanwhile.
         let mut guards = Vec::new();
         for image in &images {
@@ -120,7 +122,7 @@ impl Builder<'_> {
                 left.iter().any(|image| one.is(&image.id, None, &engine))
             })?;
         }
-        removed.extend(self.prune_cache(sweep)?);
+        removed.extend(self.prune_cache(&specs, sweep)?);
         Ok(removed)
     }
 
@@ -206,9 +208,13 @@ impl Builder<'_> {
         Ok(removed)
     }
 
-    fn prune_cache(&self, sweep: Sweep) -> Result<Vec<Removed>, BuildError> {
+    fn prune_cache(
+        &self,
+        specs: &[Cow<'_, ImageSpec>],
+        sweep: Sweep,
+    ) -> Result<Vec<Removed>, BuildError> {
         let mut used = BTreeSet::new();
-        for spec in self.catalog.images() {
+        for spec in specs {
             self.collect_keys(spec, &mut used)?;
         }
         Ok(prune_entries(self, &used, sweep)?)
@@ -217,7 +223,7 @@ impl Builder<'_> {
     /// Collects the keys of all layers that a declaration leads to, as far as they are there.
     fn collect_keys(
         &self,
-        spec: &crate::ImageSpec,
+        spec: &ImageSpec,
         used: &mut BTreeSet<PathBuf>,
     ) -> Result<(), BuildError> {
         if let Some(stack) = self.stack(spec, &mut OnCacheMiss::Skip)? {

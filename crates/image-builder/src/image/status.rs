@@ -60,16 +60,21 @@ impl Builder<'_> {
     /// # Errors
     /// When there is no such declaration, or the engine does not answer.
     pub fn status(&self, name: &str) -> Result<ImageStatus, BuildError> {
-        self.status_of(self.spec(name)?)
+        self.status_of(self.spec(name)?.as_ref())
     }
 
-    /// Lists every declared image.
+    /// Lists every declared image, and the combined ones that the engine has or the catalogue
+    /// was told of.
     ///
     /// # Errors
     /// When the engine does not answer.
     pub fn list(&self) -> Result<Vec<ListedImage>, BuildError> {
-        self.catalog
-            .images()
+        let store = self.engine.images(IMAGE_LABEL);
+        let store = store.map_err(|source| BuildError::Engine {
+            image: "to list".to_owned(),
+            source,
+        })?;
+        self.specs_with(&store)
             .iter()
             .map(|spec| {
                 Ok(ListedImage {

@@ -38,7 +38,7 @@ impl Builder<'_> {
         on_event: &mut dyn FnMut(BuildEvent),
     ) -> Result<Vec<Verified>, BuildError> {
         let built = self.ensure(name, on_event)?;
-        self.verify_image(self.spec(name)?, &built.pinned, on_event)
+        self.verify_image(self.spec(name)?.as_ref(), &built.pinned, on_event)
     }
 
     /// Does it for an image that may have no tag yet.

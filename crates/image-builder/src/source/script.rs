@@ -251,6 +251,7 @@ impl LayerBuilder<'_> {
             .ok_or_else(|| spec.refuse_line(line, "it needs a tool that there is not"))?;
         let choice = ComponentRequest {
             component: tool.clone(),
+            image: spec.name.clone(),
             line,
             version: None,
             source: None,

@@ -1,5 +1,6 @@
 //! `Catalog`: the images and components that are declared.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ use crate::{
 pub struct Catalog {
     images: Vec<ImageSpec>,
     components: Vec<Component>,
+    /// Combined images that profiles name: they are listed as the declared ones.
+    asked_for: BTreeSet<ImageName>,
 }
 
 /// Why declarations can't be used.
@@ -41,6 +44,7 @@ impl Catalog {
         let mut catalog = Self {
             images: Vec::new(),
             components: Vec::new(),
+            asked_for: BTreeSet::new(),
         };
         for (name, text) in embedded::COMPONENTS {
             catalog.add_component(name, &format!("images/components/{name}.toml"), text)?;
@@ -93,6 +97,10 @@ impl Catalog {
 
     fn add_image(&mut self, name: &str, file: &str, text: &str) -> Result<(), SpecError> {
         let name = name.parse::<ImageName>().map_err(named(file))?;
+        if name.is_combined() {
+            let message = format!("`{name}` is the name of a combined image; use no `+` here");
+            return Err(named(file)(message));
+        }
         if self.get(name.as_str()).is_some() {
             return Err(taken(file, "image", name.as_str()));
         }
@@ -211,13 +219,20 @@ impl Catalog {
         Ok(())
     }
 
-    /// Returns the spec of that name.
+    /// Returns the declared image of that name; none for a combined one.
     pub fn get(&self, name: &str) -> Option<&ImageSpec> {
         self.images.iter().find(|spec| spec.name.as_str() == name)
     }
 
     /// Returns how an image runs as a server: as it says, or else the image that it starts from.
+    ///
+    /// A combined image runs as the one of its parts that says so.
     pub fn service_of(&self, name: &str) -> Option<&ServiceSpec> {
+        if name.contains('+') {
+            let mut services = name.split('+').filter_map(|part| self.service_of(part));
+            let service = services.next();
+            return service.filter(|_| services.next().is_none());
+        }
         let mut spec = self.get(name)?;
         loop {
             match (&spec.service, &spec.base) {
@@ -226,6 +241,18 @@ impl Catalog {
                 (None, _) => return None,
             }
         }
+    }
+
+    /// Notes a combined image that a profile names, so that it is listed as the declared ones.
+    /// The name of any other image changes nothing.
+    pub fn ask_for(&mut self, name: &str) {
+        let name = name.parse().ok().filter(ImageName::is_combined);
+        self.asked_for.extend(name);
+    }
+
+    /// Returns the combined images that were asked for, sorted by name.
+    pub fn asked_for(&self) -> &BTreeSet<ImageName> {
+        &self.asked_for
     }
 
     /// Returns every spec, sorted by name.

@@ -71,7 +71,9 @@ pub enum Base {
 pub struct ComponentRequest {
     /// Which one.
     pub component: ComponentName,
-    /// The line of the declaration that wants it.
+    /// The image whose declaration wants it: of a combined image, one of its parts.
+    pub image: ImageName,
+    /// The line of that declaration.
     pub line: usize,
     /// The version, where not the component's own choice.
     pub version: Option<Version>,
@@ -252,7 +254,7 @@ impl ImageSpec {
             description: raw.description,
             base,
             base_line: line_at(source, base_span.start),
-            components: choices(raw.components, source),
+            components: choices(raw.components, name, source),
             trust: raw.build.map_or(Trust::Image, |build| build.ca),
             verify: raw.verify,
             user,
@@ -279,6 +281,7 @@ impl ImageSpec {
 /// Puts the components into the order in which they are written.
 fn choices(
     raw: BTreeMap<Spanned<ComponentName>, RawComponentRequest>,
+    image: &ImageName,
     source: &str,
 ) -> Vec<ComponentRequest> {
     let mut raw: Vec<_> = raw.into_iter().collect();
@@ -289,6 +292,7 @@ fn choices(
             packages.sort();
             packages.dedup();
             ComponentRequest {
+                image: image.clone(),
                 line: line_at(source, name.span().start),
                 component: name.into_inner(),
                 version: choice.version,

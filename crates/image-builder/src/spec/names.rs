@@ -71,10 +71,72 @@ fn is_word(text: &str, longest: usize, more: &[u8]) -> bool {
             .all(|byte| lower_or_digit(byte) || more.contains(&byte))
 }
 
-word_type! {
-    /// The name of an image: `[a-z0-9][a-z0-9-]*`, at most 40 bytes.
-    ImageName, "n image name", "lower-case letters, digits and `-`, at most 40",
-    |text| is_word(text, 40, b"-")
+/// The name of an image: `[a-z0-9][a-z0-9-]*`, at most 40 bytes; or several of them, joined by
+/// `+`, for the image that combines them.
+///
+/// A combined image has one name, whatever the order in which its parts are written: they are
+/// sorted and occur once, so `rust+claude` is read as `claude+rust`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ImageName(String);
+
+impl ImageName {
+    /// The most bytes: a tag is at most 128, and holds a hash and a process beside the name.
+    const LONGEST: usize = 100;
+
+    /// Returns it as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the names of the images that it combines; its own, for one that combines none.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        self.0.split('+')
+    }
+
+    /// Whether it is the name of a combined image.
+    pub fn is_combined(&self) -> bool {
+        self.0.contains('+')
+    }
+
+    /// Returns the name that it has in an engine's store, where `+` is not allowed.
+    pub(crate) fn in_store(&self) -> String {
+        self.0.replace('+', ".")
+    }
+}
+
+impl FromStr for ImageName {
+    type Err = WordError;
+
+    fn from_str(text: &str) -> Result<Self, WordError> {
+        let mut parts: Vec<_> = text.split('+').collect();
+        parts.sort_unstable();
+        parts.dedup();
+        let name = parts.join("+");
+        match name.len() <= Self::LONGEST && parts.iter().all(|part| is_word(part, 40, b"-")) {
+            true => Ok(Self(name)),
+            false => Err(WordError {
+                what: "n image name",
+                expected: "lower-case letters, digits and `-`, at most 40, or several such names \
+                           with `+` between them",
+                text: text.to_owned(),
+            }),
+        }
+    }
+}
+
+impl TryFrom<String> for ImageName {
+    type Error = WordError;
+
+    fn try_from(text: String) -> Result<Self, WordError> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for ImageName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 word_type! {
@@ -189,6 +251,21 @@ impl TryFrom<String> for MaxAge {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_combined_image_has_one_name_in_every_order() {
+        let name = |text: &str| text.parse::<ImageName>().map(|name| name.to_string());
+        for text in ["claude+rust", "rust+claude", "rust+claude+rust"] {
+            assert_eq!(name(text).as_deref(), Ok("claude+rust"), "{text}");
+        }
+        assert_eq!(name("rust+rust").as_deref(), Ok("rust"));
+        let long = ["a".repeat(40), "b".repeat(40), "c".repeat(40)].join("+");
+        for wrong in [
+            "", "+", "rust+", "+rust", "a++b", "a+B", "a.b", "a_b", &long,
+        ] {
+            assert!(name(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_version_admits_what_it_begins() {

@@ -2,6 +2,7 @@
 
 mod build;
 mod catalog;
+mod combined;
 mod inspect;
 mod mini_registry;
 mod own;
