@@ -24,6 +24,7 @@ mod git_review;
 mod home;
 mod hostile;
 mod image;
+mod image_combined;
 mod image_layers;
 mod interrupt;
 mod isolation;
@@ -110,6 +111,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     fault_daemon::SCENARIOS,
     bad_input::SCENARIOS,
     image::SCENARIOS,
+    image_combined::SCENARIOS,
     image_layers::SCENARIOS,
     agent::SCENARIOS,
 ];

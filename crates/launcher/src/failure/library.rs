@@ -27,6 +27,9 @@ impl From<BuildError> for Failure {
             BuildError::Spec(_) | BuildError::Catalog(_) => {
                 "docs/reference/images.md describes the keys of a declaration."
             }
+            BuildError::Combine(_) => {
+                "Declare one image with the components of both: docs/reference/images.md."
+            }
             _ => "`lazaret image build -v` shows every step.",
         };
         Self::new(kind, error).hinted(hint)

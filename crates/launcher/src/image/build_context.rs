@@ -8,7 +8,7 @@ use lazaret_runtime::{BuildNetwork, Engine, EnvName};
 
 use crate::app::App;
 use crate::failure::{Failure, FailureKind};
-use crate::porter;
+use crate::{porter, profile};
 
 /// What the host's proxies are called.
 const PROXIES: [&str; 8] = [
@@ -63,6 +63,24 @@ impl ImageBuildContext {
             installed: env.state_dir()?.join("images"),
             porter: porter::bytes()?,
         })
+    }
+
+    /// Reads the declarations, and which combined images the profiles name: for what lists all
+    /// images there are.
+    ///
+    /// # Errors
+    /// As [`Self::open`]. A profile that is wrong names nothing.
+    pub(crate) fn open_all(app: &App) -> Result<Self, Failure> {
+        let mut images = Self::open(app)?;
+        for listed in profile::list(&app.env)? {
+            if let Ok(profile) = profile::load(&listed.name, &app.env) {
+                let services = profile.services.iter().map(|service| &service.image);
+                for name in services.chain([&profile.image]) {
+                    images.catalog.ask_for(name);
+                }
+            }
+        }
+        Ok(images)
     }
 
     /// Returns the builder for one engine.

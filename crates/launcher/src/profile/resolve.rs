@@ -18,7 +18,7 @@ use super::session::{attach, session};
 use super::setup::setup;
 use super::source::{ProfileError, Source};
 use super::units::{ByteSize, Span};
-use super::values::{LEAST_MEMORY, LEAST_PIDS, known_image, variables};
+use super::values::{LEAST_MEMORY, LEAST_PIDS, image_name, variables};
 use super::volumes::volumes;
 use super::{
     ApplyMode, GateRules, GitChoice, Isolation, LimitRules, NetworkMode, Origin, PrRules, Profile,
@@ -67,7 +67,7 @@ pub(super) fn profile(
             "the key `image` is missing, expected such as image = \"base\"",
         )
     })?;
-    known_image(source, image)?;
+    let image = image_name(source, image)?;
     let command = raw.command.as_ref();
     if let Some(command) = command {
         if command.get_ref().first().is_none_or(String::is_empty) {
@@ -114,7 +114,7 @@ pub(super) fn profile(
             .description
             .map(toml::Spanned::into_inner)
             .unwrap_or_default(),
-        image: image.get_ref().clone(),
+        image,
         command: command
             .map(|command| command.get_ref().clone())
             .unwrap_or_default(),
@@ -185,9 +185,8 @@ impl Profile {
             text: image,
         };
         let name = toml::Spanned::new(0..image.len(), image.to_owned());
-        known_image(&source, &name)?;
         Ok(Self {
-            image: image.to_owned(),
+            image: image_name(&source, &name)?,
             ..self
         })
     }

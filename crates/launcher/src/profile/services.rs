@@ -9,7 +9,7 @@ use lazaret_runtime::{EnvName, ServiceName};
 use super::raw::{RawService, RawServiceKeep};
 use super::source::{ProfileError, Source};
 use super::units::ByteSize;
-use super::values::{LEAST_MEMORY, LEAST_PIDS, known_image, variables};
+use super::values::{LEAST_MEMORY, LEAST_PIDS, image_name, variables};
 
 /// The most services of a session.
 const MOST: usize = 8;
@@ -89,7 +89,7 @@ fn service(
     let parsed: Result<ServiceName, _> = name.get_ref().parse();
     let parsed =
         parsed.map_err(|error| source.error(&name.span(), &format!("`services`: {error}")))?;
-    known_image(source, &raw.image)?;
+    let image = image_name(source, &raw.image)?;
     if let Some(command) = &raw.command
         && (command.get_ref().first().is_none_or(String::is_empty)
             || command.get_ref().iter().any(|word| word.contains('\0')))
@@ -116,7 +116,7 @@ fn service(
     }
     Ok(ServiceRule {
         name: parsed,
-        image: raw.image.get_ref().clone(),
+        image,
         command: (raw.command.as_ref())
             .map(|command| command.get_ref().clone())
             .unwrap_or_default(),

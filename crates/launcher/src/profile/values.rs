@@ -15,17 +15,19 @@ pub(super) const LEAST_PIDS: u32 = 16;
 /// The image of the exporter: no shell, no user, nothing to run.
 const PORTER_IMAGE: &str = "porter";
 
-/// An image of lazaret's own, or a name that the user's own may have: whether there is one is
-/// found out when it is built.
-pub(super) fn known_image(
+/// Reads the name of an image: of lazaret's own, one that the user's own may have, or several of
+/// them, joined by `+`. Whether there is one is found out when it is built.
+pub(super) fn image_name(
     source: &Source<'_>,
     image: &toml::Spanned<String>,
-) -> Result<(), ProfileError> {
+) -> Result<String, ProfileError> {
     let catalog = Catalog::embedded()
         .map_err(|error| source.error(&image.span(), &format!("`image`: {error}")))?;
     let name = image.get_ref();
-    if name != PORTER_IMAGE && name.parse::<ImageName>().is_ok() {
-        return Ok(());
+    if let Ok(name) = name.parse::<ImageName>()
+        && name.parts().all(|part| part != PORTER_IMAGE)
+    {
+        return Ok(name.to_string());
     }
     let known: Vec<_> = catalog
         .images()

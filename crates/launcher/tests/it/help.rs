@@ -114,6 +114,7 @@ fn run_help_shows_what_can_be_typed() {
       -t, --terminal                    Give the command this terminal [default: for a profile with
                                         `terminal = true`, without a task or another command]
           --image <NAME>                Image to run on instead of the profile's
+          --with <IMAGE>                Image to combine with that one, such as a toolchain; repeatable
           --keep                        Keep the session's volume for another run of that name, until
                                         `rm`
           --log-level <LEVEL>           What is kept of the run: `info` (what it prints and a summary)

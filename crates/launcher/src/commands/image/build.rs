@@ -19,10 +19,10 @@ const FIRST: [&str; 2] = ["base", "porter"];
 /// Build images and verify them; skips those that are up to date
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Images [default: base and porter]
+    /// Images; NAME+NAME combines two [default: base and porter]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// All that are declared
+    /// All that are declared, and the combined ones that profiles name
     #[arg(long, conflicts_with = "names")]
     all: bool,
     /// Write what went into each image to DIR/NAME/lock.toml, if DIR/NAME is a directory
@@ -31,10 +31,14 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
-    let images = ImageBuildContext::open(app)?;
+    let images = match args.all {
+        true => ImageBuildContext::open_all(app)?,
+        false => ImageBuildContext::open(app)?,
+    };
     let names: Vec<String> = if args.all {
-        let recipes = images.catalog.images().iter();
-        recipes.map(|recipe| recipe.name.to_string()).collect()
+        let declared = images.catalog.images().iter().map(|spec| &spec.name);
+        let combined = images.catalog.asked_for();
+        declared.chain(combined).map(ToString::to_string).collect()
     } else if args.names.is_empty() {
         FIRST.map(str::to_owned).to_vec()
     } else {

@@ -56,7 +56,7 @@ fn engine_name(info: &EngineInfo) -> &'static str {
 
 /// Lists the declared images and what the engine has of them.
 pub(crate) fn list(app: &App, detected: &Detected) -> Result<Vec<ListedImage>, Failure> {
-    let images = ImageBuildContext::open(app)?;
+    let images = ImageBuildContext::open_all(app)?;
     Ok(images.builder(&detected.engine).list()?)
 }
 

@@ -38,7 +38,7 @@ pub(super) fn rm(args: &RmArgs, app: &App) -> Result<ExitCode, Failure> {
 }
 
 pub(super) fn prune(args: &PruneArgs, app: &App) -> Result<ExitCode, Failure> {
-    let images = ImageBuildContext::open(app)?;
+    let images = ImageBuildContext::open_all(app)?;
     let detected = app.engine()?;
     let sweep = match args.dry_run {
         true => Sweep::DryRun,

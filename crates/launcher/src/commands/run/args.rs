@@ -65,6 +65,9 @@ pub struct Args {
     /// Image to run on instead of the profile's
     #[arg(long, value_name = "NAME")]
     pub image: Option<String>,
+    /// Image to combine with that one, such as a toolchain; repeatable
+    #[arg(long, value_name = "IMAGE")]
+    pub with: Vec<String>,
     /// Keep the session's volume for another run of that name, until `rm`
     #[arg(long)]
     pub keep: bool,
@@ -142,6 +145,13 @@ pub(in crate::commands) fn scope(
     let profile = match &args.image {
         Some(image) => profile.on_image(image)?,
         None => profile,
+    };
+    let profile = match args.with.is_empty() {
+        true => profile,
+        false => {
+            let image = format!("{}+{}", profile.image, args.with.join("+"));
+            profile.on_image(&image)?
+        }
     };
     let scope = WorkspaceScope::of(profile.allowing(&args.allow), workspace, &app.env)?;
     if !scope.keys.is_empty() {
