@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use lazaret_protocol::{Verb, exit};
 
 use crate::command::exec;
-use crate::files::{copy, empty, export, receive, update, usage};
+use crate::files::{copy, empty, export, receive, spill, update, usage};
 use crate::pid1::init;
 
 fn main() -> ExitCode {
@@ -60,6 +60,7 @@ fn act(verb: Verb) -> ExitCode {
         Verb::Release { root } => protect::release(&root),
         Verb::Run(command) => exec::run(command),
         Verb::Seat(command) => seat::run(command),
+        Verb::Spill { directory, name } => spill::run(&directory, &name),
         Verb::VerifyProtection { root } => verify_protection::run(&root),
         Verb::Unfreeze => freeze::unfreeze(),
         Verb::Update { root, mode } => update::run(&root, mode),

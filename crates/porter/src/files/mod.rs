@@ -7,6 +7,7 @@ pub(crate) mod lifts;
 pub(crate) mod receive;
 pub(crate) mod root;
 mod send;
+pub(crate) mod spill;
 mod stream_input;
 mod survey;
 mod tick;

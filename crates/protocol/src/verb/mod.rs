@@ -95,6 +95,13 @@ pub enum Verb {
     Run(RunCommand),
     /// Starts a command, and carries its streams as [`seat`](crate::seat) frames.
     Seat(SeatCommand),
+    /// Writes what a caller does not take into a new file.
+    Spill {
+        /// The directory, which is made.
+        directory: String,
+        /// The name of the file.
+        name: String,
+    },
     /// Tries to break what `protect` did.
     VerifyProtection {
         /// Where the volume is.
@@ -227,6 +234,7 @@ impl Verb {
             Self::Release { .. } => "release",
             Self::Run(_) => "run",
             Self::Seat(_) => "seat",
+            Self::Spill { .. } => "spill",
             Self::VerifyProtection { .. } => "sealed",
             Self::Unfreeze => "thaw",
             Self::Update { .. } => "update",
@@ -275,6 +283,7 @@ impl Verb {
                 argv.push("run".to_owned());
                 seat.command.push_to(&mut argv);
             }
+            Self::Spill { directory, name } => argv.extend([directory.clone(), name.clone()]),
             Self::Usage { root, more } => {
                 argv.push(root.clone());
                 argv.extend_from_slice(more);

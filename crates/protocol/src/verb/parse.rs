@@ -85,6 +85,10 @@ impl Verb {
             "sealed" => Self::VerifyProtection {
                 root: arguments.text("root")?,
             },
+            "spill" => Self::Spill {
+                directory: arguments.text("directory")?,
+                name: arguments.text("name")?,
+            },
             "thaw" => Self::Unfreeze,
             "update" => Self::Update {
                 root: arguments.text("root")?,
@@ -268,7 +272,7 @@ impl Arguments {
 }
 
 /// Every verb, with how it is called.
-const USAGES: [(&str, &str); 22] = [
+const USAGES: [(&str, &str); 23] = [
     ("copy", "copy FROM TO"),
     ("deflated", "deflated VERB…"),
     ("dial", "dial PORT"),
@@ -292,6 +296,7 @@ const USAGES: [(&str, &str); 22] = [
     ),
     ("sealed", "sealed ROOT"),
     ("seat", "seat [--terminal COLUMNSxROWS] [--leave] run …"),
+    ("spill", "spill DIRECTORY NAME"),
     ("thaw", "thaw"),
     ("update", "update ROOT [--ahead|--ground]"),
     ("usage", "usage ROOT [MORE…]"),
@@ -299,7 +304,7 @@ const USAGES: [(&str, &str); 22] = [
 
 /// How the porter is called if no verb is named.
 const VERBS: &str = "copy|deflated|dial|empty|export|gateway|hold|home|init|layer|lend|probe|protect|\
-                     receive|relay|release|run|sealed|seat|thaw|update|usage";
+                     receive|relay|release|run|sealed|seat|spill|thaw|update|usage";
 
 /// Returns how a verb is called.
 fn usage(name: &str) -> &'static str {

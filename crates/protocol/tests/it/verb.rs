@@ -87,6 +87,10 @@ fn verbs() -> Vec<Verb> {
         seat(None, WhenAbandoned::End),
         seat(Some(size), WhenAbandoned::Leave),
         Verb::VerifyProtection { root: root() },
+        Verb::Spill {
+            directory: "/tmp/lazaret".to_owned(),
+            name: "7.out".to_owned(),
+        },
         Verb::Unfreeze,
         update(UpdateMode::Surveyed),
         update(UpdateMode::Prefetched),
@@ -105,7 +109,7 @@ fn verbs() -> Vec<Verb> {
 #[test]
 fn every_verb_is_read_as_it_was_written() {
     let names: BTreeSet<&str> = verbs().iter().map(Verb::name).collect();
-    assert_eq!(names.len(), 22);
+    assert_eq!(names.len(), 23);
     for verb in verbs() {
         let argv = verb.to_argv().into_iter().map(OsString::from);
         assert_eq!(Verb::parse(argv), Ok(verb));
