@@ -77,6 +77,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         terminal: args.terminal.then(|| Size::from(size())),
         stdin: args.interactive || args.terminal,
         leave: args.leave,
+        turn: false,
     };
     let terminal = match args.terminal {
         true => TerminalMode::Interactive,

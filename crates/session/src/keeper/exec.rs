@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use lazaret_egress::{Patterns, Scrubber};
@@ -26,10 +27,11 @@ const LOST: u8 = 125;
 /// Starts the process, and carries its streams until it has ended or the client is gone.
 pub(super) fn serve(
     stream: &UnixStream,
-    hub: &Hub,
+    hub: &Arc<Hub>,
     live: &LiveContainer,
     exec: Exec,
 ) -> io::Result<()> {
+    let is_turn = exec.turn;
     let beside = match beside(exec) {
         Ok(beside) => beside,
         Err(no) => return refuse(stream, no),
@@ -38,6 +40,13 @@ pub(super) fn serve(
         return refuse(stream, no);
     }
     let _counted = Counted(hub);
+    let turn = match is_turn {
+        true => match Turn::begin(hub) {
+            Ok(turn) => Some(turn),
+            Err(no) => return refuse(stream, no),
+        },
+        false => None,
+    };
     let (terminal, when_abandoned) = (beside.terminal, beside.when_abandoned);
     let process = match live.spawn(beside) {
         Ok(process) => process,
@@ -59,6 +68,7 @@ pub(super) fn serve(
             terminal,
             patterns: live.patterns.clone(),
         },
+        turn,
     )?;
     Frame::json(Kind::Exit, &Exit::of_process(code))?.write_to(&mut &*stream)
 }
@@ -69,6 +79,28 @@ struct Counted<'a>(&'a Hub);
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
         self.0.exec_ended();
+    }
+}
+
+/// A turn, which lasts until its process has ended, whether its client is there or not.
+struct Turn {
+    hub: Arc<Hub>,
+    has_ended: AtomicBool,
+}
+
+impl Turn {
+    fn begin(hub: &Arc<Hub>) -> Result<Arc<Self>, Refused> {
+        hub.turn_begins()?;
+        Ok(Arc::new(Self {
+            hub: Arc::clone(hub),
+            has_ended: AtomicBool::new(false),
+        }))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.hub.turn_ended();
     }
 }
 
@@ -117,6 +149,7 @@ fn carry(
     process: Process,
     when_abandoned: WhenAbandoned,
     scrubbing: Scrubbing,
+    turn: Option<Arc<Turn>>,
 ) -> io::Result<u8> {
     let Process {
         stdin,
@@ -130,7 +163,8 @@ fn carry(
     let out = Arc::new(Mutex::new(stream.try_clone()?));
     let input = stream.try_clone()?;
     // It ends with the connection.
-    thread::spawn(move || hear(&input, stdin, &*control, when_abandoned));
+    let heard = turn.clone();
+    thread::spawn(move || hear(&input, stdin, &*control, when_abandoned, heard));
     let copy = |from: Box<dyn Read + Send>, channel| {
         let (out, scrubbing) = (Arc::clone(&out), scrubbing.clone());
         thread::spawn(move || copy(from, channel, &out, scrubbing))
@@ -138,9 +172,18 @@ fn carry(
     let errors = copy(stderr, Channel::Stderr);
     let output = copy(stdout, Channel::Stdout);
     let broken = || io::Error::other("a stream broke off");
-    output.join().map_err(|_| broken())??;
-    errors.join().map_err(|_| broken())??;
+    let copied = [output.join(), errors.join()];
+    let has_failed = copied.iter().any(|copied| !matches!(copied, Ok(Ok(()))));
+    if has_failed && turn.is_none() {
+        for copied in copied {
+            copied.map_err(|_| broken())??;
+        }
+    }
+    // Also of a turn without a client: the next one waits for its end.
     let code = known.upgrade().and_then(|control| control.wait().ok());
+    if let Some(turn) = &turn {
+        turn.has_ended.store(true, Ordering::SeqCst);
+    }
     let code = code.and_then(|code| u8::try_from(code).ok());
     Ok(code.unwrap_or(LOST))
 }
@@ -152,6 +195,7 @@ fn hear(
     stdin: Option<Box<dyn Write + Send>>,
     control: &dyn ProcessControl,
     when_abandoned: WhenAbandoned,
+    turn: Option<Arc<Turn>>,
 ) {
     let (feed, chunks) = mpsc::sync_channel::<Vec<u8>>(CHUNKS);
     let mut feed = Some(feed);
@@ -181,8 +225,10 @@ fn hear(
         }
     }
     drop(feed);
-    if when_abandoned == WhenAbandoned::End && !writing.is_finished() {
-        end(control, &writing);
+    if let Some(turn) = turn {
+        end(control, || turn.has_ended.load(Ordering::SeqCst));
+    } else if when_abandoned == WhenAbandoned::End {
+        end(control, || writing.is_finished());
     }
 }
 
@@ -218,14 +264,18 @@ fn send(feed: &SyncSender<Vec<u8>>, mut chunk: Vec<u8>, stream: &UnixStream) -> 
     }
 }
 
-/// Ends a process whose stdin is still being written, so that it was not let go of.
-fn end(control: &dyn ProcessControl, writing: &JoinHandle<()>) {
+/// Ends a process that was not let go of, as its stdin is still being written or its end is waited
+/// for.
+fn end(control: &dyn ProcessControl, has_ended: impl Fn() -> bool) {
     /// How long it has for each signal.
     const PATIENCE: Duration = Duration::from_secs(5);
     for signal in [SIGHUP, SIGTERM, SIGKILL] {
+        if has_ended() {
+            return;
+        }
         let _ended = control.signal(signal);
         let until = Instant::now() + PATIENCE;
-        while !writing.is_finished() && Instant::now() < until {
+        while !has_ended() && Instant::now() < until {
             thread::sleep(TICK);
         }
     }

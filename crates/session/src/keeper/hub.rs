@@ -68,6 +68,7 @@ impl Hub {
                 session: KeeperState::Running,
                 stop: None,
                 execs: 0,
+                turn: false,
                 limits: begun.limits,
                 disk: Disk::default(),
                 quiet_since: now,
@@ -283,6 +284,22 @@ impl Hub {
         state.execs += 1;
         state.quiet_since = Instant::now();
         Ok(())
+    }
+
+    /// Begins a turn, if none runs.
+    pub(super) fn turn_begins(&self) -> Result<(), Refused> {
+        let mut state = self.lock();
+        if state.turn {
+            let text = "another turn runs in the session".to_owned();
+            return Err(refused(RefusalCode::Turn, text));
+        }
+        state.turn = true;
+        Ok(())
+    }
+
+    /// Lets the next turn begin.
+    pub(super) fn turn_ended(&self) {
+        self.lock().turn = false;
     }
 
     /// Counts one less.

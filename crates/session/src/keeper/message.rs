@@ -144,6 +144,9 @@ pub struct Exec {
     /// Whether it goes on when its client is gone.
     #[serde(default)]
     pub leave: bool,
+    /// Whether it is a turn: one of those runs at a time.
+    #[serde(default)]
+    pub turn: bool,
 }
 
 /// See [`Request::Stop`].
@@ -229,6 +232,8 @@ pub enum RefusalCode {
     Engine,
     /// The session is full, and paused.
     Paused,
+    /// Another turn runs, or is just being ended.
+    Turn,
     /// Another client has the turn to pause the command.
     Taken,
     /// The session has no network.

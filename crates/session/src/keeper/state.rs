@@ -31,6 +31,8 @@ pub(super) struct State {
     pub(super) session: KeeperState,
     pub(super) stop: Option<StopCause>,
     pub(super) execs: usize,
+    /// Whether one of them is a turn.
+    pub(super) turn: bool,
     pub(super) limits: Limits,
     pub(super) disk: Disk,
     pub(super) quiet_since: Instant,
