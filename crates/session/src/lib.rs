@@ -14,12 +14,14 @@
 //! | [`commits`] | commits that were made inside, on their way out |
 //! | [`home`] | a home that is kept: its volume, and what of it is put back |
 //! | [`captures`] | what waited in a session that was discarded or removed |
+//! | [`ask`] | asking a session: requests, answers, turns |
 //! | [`keeper`] | a live session as a process of its own, and its clients |
 //! | [`network`] | the gateway beside the command, and the ports that lead inside |
 //! | [`services`], [`volumes`] | servers beside the command, and directories that outlive it |
 //! | [`setup_steps`] | what runs once before the command, such as migrations |
 //! | [`output`], [`live`], [`pool`], [`credentials`] | beside the steps |
 
+pub mod ask;
 pub mod audit;
 pub mod cancel;
 pub mod captures;
