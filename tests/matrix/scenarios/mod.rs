@@ -10,6 +10,7 @@ macro_rules! scenarios {
 }
 
 mod agent;
+mod ask;
 mod bad_input;
 mod deadline;
 mod depth;
@@ -114,4 +115,5 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     image_combined::SCENARIOS,
     image_layers::SCENARIOS,
     agent::SCENARIOS,
+    ask::SCENARIOS,
 ];

@@ -1,6 +1,7 @@
 //! A run that a keeper has: how it is begun, followed, and made.
 
 use std::io::Read as _;
+use std::time::Duration;
 
 use super::run::args::{self, Args};
 use crate::app::App;
@@ -101,6 +102,8 @@ pub(super) struct LiveRun {
     pub(super) stay: Stay,
     /// How long the command may take, if nothing is typed.
     pub(super) limit: TimeLimit,
+    /// How long nothing may happen, if that is less than the profile says.
+    pub(super) idle: Option<Duration>,
 }
 
 /// Whether the container stays when its command has ended.
@@ -137,7 +140,12 @@ pub(super) enum TimeLimit {
 /// # Errors
 /// Whatever keeps the command from starting.
 pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
-    let LiveRun { run, stay, limit } = kept;
+    let LiveRun {
+        run,
+        stay,
+        limit,
+        idle,
+    } = kept;
     let ordered = Ordered::hear(app)?;
     let profile = profile::load(&run.profile, &app.env)?;
     let (scope, selector) = args::scope(&run, profile, app)?;
@@ -166,7 +174,10 @@ pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
         stdin,
         after: stay.after(scope.profile.session),
         limits: Limits {
-            idle: Some(scope.profile.limits.idle),
+            idle: Some(match idle {
+                Some(idle) => idle.min(scope.profile.limits.idle),
+                None => scope.profile.limits.idle,
+            }),
             life: Some(scope.profile.limits.life),
             disk: DiskLimits {
                 bytes: scope.profile.limits.disk,

@@ -2,6 +2,7 @@
 
 pub(crate) mod allowed;
 pub(crate) mod apply;
+pub(crate) mod ask;
 pub(crate) mod attach;
 pub(crate) mod audit;
 pub(crate) mod check;
@@ -59,6 +60,7 @@ pub enum Command {
     Attach(attach::Args),
     Exec(exec::Args),
     Shell(shell::Args),
+    Ask(ask::Args),
     Stop(stop::Args),
     Wait(wait::Args),
     Diff(diff::Args),
@@ -120,6 +122,7 @@ pub(crate) fn run(
         Command::Attach(args) => attach::run(args, app),
         Command::Exec(args) => exec::run(args, app),
         Command::Shell(args) => shell::run(args, app),
+        Command::Ask(args) => ask::run(args, app),
         Command::Stop(args) => stop::run(args, app),
         Command::Wait(args) => wait::run(args, app),
         Command::Diff(args) => diff::run(args, app),

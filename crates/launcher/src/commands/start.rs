@@ -50,6 +50,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
                 false => Stay::Profile,
             },
             limit: TimeLimit::None,
+            idle: None,
         };
         return be_keeper(kept, app);
     }

@@ -3,6 +3,7 @@
 //! A TOML file becomes a [`raw::RawProfile`] (what is written there), then a [`Profile`]
 //! (what it means). Every error names file, line and column.
 
+mod ask;
 mod cache;
 mod extends;
 mod files;
@@ -34,6 +35,7 @@ use std::time::Duration;
 use lazaret_runtime::EnvName;
 use lazaret_tree::RelPathBuf;
 
+pub use ask::AskRules;
 pub use cache::Cache;
 pub use files::FileRule;
 pub use home::{HomeKeep, HomeRules};
@@ -79,6 +81,8 @@ pub struct Profile {
     pub session: SessionRules,
     /// How a terminal that is attached speaks to lazaret.
     pub attach: AttachRules,
+    /// How its command is asked.
+    pub ask: AskRules,
     /// What the keeper runs on the host when something happens.
     pub notify: Option<NotifyRules>,
     /// What the command may reach.

@@ -34,6 +34,8 @@ pub(super) struct RawProfile {
     pub(super) session: RawSession,
     #[serde(default)]
     pub(super) attach: RawAttach,
+    #[serde(default)]
+    pub(super) ask: RawAsk,
     pub(super) notify: Option<RawNotify>,
     #[serde(default)]
     pub(super) network: RawNetwork,
@@ -113,6 +115,28 @@ pub(super) struct RawSession {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawAttach {
     pub(super) prefix: Option<Spanned<String>>,
+}
+
+/// `[ask]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawAsk {
+    pub(super) start: Option<Spanned<String>>,
+    pub(super) end: Option<Spanned<String>>,
+    pub(super) output: Option<Spanned<ByteSize>>,
+    pub(super) spill: Option<Spanned<String>>,
+    pub(super) idle: Option<Spanned<Span>>,
+}
+
+impl RawAsk {
+    /// Returns the place of the first key that is set.
+    pub(super) fn span(&self) -> Option<std::ops::Range<usize>> {
+        let span = self.start.as_ref().map(Spanned::span);
+        span.or_else(|| self.end.as_ref().map(Spanned::span))
+            .or_else(|| self.output.as_ref().map(Spanned::span))
+            .or_else(|| self.spill.as_ref().map(Spanned::span))
+            .or_else(|| self.idle.as_ref().map(Spanned::span))
+    }
 }
 
 /// `[notify]`.

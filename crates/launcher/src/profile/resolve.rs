@@ -7,6 +7,7 @@ use std::time::Duration;
 use lazaret_egress::AllowEntry;
 use lazaret_tree::{RelPath, RelPathBuf, is_git_name};
 
+use super::ask::ask;
 use super::files::files;
 use super::home::home;
 use super::network::{HasRoutes, network};
@@ -149,6 +150,7 @@ pub(super) fn profile(
         limits: limits(source, &raw.limits, &LimitRules::DEFAULT)?,
         session: session(&raw.session),
         attach: attach(source, &raw.attach)?,
+        ask: ask(source, &raw.ask)?,
         notify: notify(source, raw.notify.as_ref())?,
         network,
         secrets,

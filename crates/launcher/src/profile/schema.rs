@@ -148,6 +148,18 @@ pub fn schema() -> Value {
                     "description": "The key before each command of an attached terminal to \
                         lazaret." }
             })),
+            "ask": table(json!({
+                "start": { "type": "string",
+                    "description": "The line before an answer; with `end`. Default: one with a \
+                        nonce, LAZARET_ASK_NONCE." },
+                "end": { "type": "string", "description": "The line after an answer." },
+                "output": described(&size, "How much of each stream reaches the caller, default \
+                    \"5m\"; the rest is spilled."),
+                "spill": { "type": "string", "default": "/tmp/lazaret",
+                    "description": "The directory inside that the rest goes to." },
+                "idle": described(&span, "How long a session that `ask` started stays without a \
+                    request, default \"10m\".")
+            })),
             "notify": required(table(json!({
                 "command": described(&strings, "A program that the keeper runs on this machine; \
                     {session}, {event} and {text} are replaced. Only in your own profiles."),

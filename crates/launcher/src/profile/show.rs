@@ -9,6 +9,7 @@ use lazaret_runtime::EnvName;
 use lazaret_tree::RelPathBuf;
 use serde::Serialize;
 
+use super::ask::AskRules;
 use super::units::{ByteSize, Span};
 use super::{
     ApplyMode, Cache, FileRule, GitChoice, HomeRules, Isolation, Profile, SecretRule, SecretSource,
@@ -34,6 +35,8 @@ struct Shown<'a> {
     limits: ShownLimits,
     session: ShownSession,
     attach: ShownAttach,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ask: Option<ShownAsk<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     notify: Option<ShownNotify<'a>>,
     network: ShownNetwork,
@@ -90,6 +93,17 @@ struct ShownSession {
 #[derive(Serialize)]
 struct ShownAttach {
     prefix: String,
+}
+
+#[derive(Serialize)]
+struct ShownAsk<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<&'a str>,
+    output: String,
+    spill: &'a str,
+    idle: String,
 }
 
 #[derive(Serialize)]
@@ -353,6 +367,13 @@ impl Profile {
             attach: ShownAttach {
                 prefix: self.attach.prefix.to_string(),
             },
+            ask: (self.ask != AskRules::default()).then(|| ShownAsk {
+                start: self.ask.sentinels.as_ref().map(|lines| &*lines.start),
+                end: self.ask.sentinels.as_ref().map(|lines| &*lines.end),
+                output: ByteSize(self.ask.output).to_string(),
+                spill: &self.ask.spill,
+                idle: Span(self.ask.idle).to_string(),
+            }),
             notify: (self.notify.as_ref()).map(|notify| ShownNotify {
                 command: &notify.command,
                 on: notify.on.iter().map(|kind| kind.as_str()).collect(),

@@ -301,6 +301,7 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
             "attach",
             raw.attach.prefix.as_ref().map(toml::Spanned::span),
         ),
+        ("ask", raw.ask.span()),
         (
             "notify",
             raw.notify.as_ref().map(|notify| notify.command.span()),

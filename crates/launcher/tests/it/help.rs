@@ -20,6 +20,7 @@ fn short_help_names_every_verb() {
       attach       Show a session of `start` on this terminal, and type to its command
       exec         Run a command beside the one of a session of `start`
       shell        Open a shell in a session of `start`
+      ask          Ask a profile or a session: one JSON object in, one out
       stop         End a session of `start`, and collect what it changed
       wait         Wait until a session of `start` has come to something
       diff         Show what a session changed, with the findings

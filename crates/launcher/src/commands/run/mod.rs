@@ -54,6 +54,7 @@ pub(crate) fn run(args: RunArgs, app: &App) -> Result<ExitCode, Failure> {
             run: args,
             stay: Stay::Never,
             limit: TimeLimit::Profile,
+            idle: None,
         };
         return live_run::be_keeper(kept, app);
     }
