@@ -166,8 +166,7 @@ impl Target {
         match live_run::front(&self.run(), begin, app)? {
             Begun::Reachable(..) => Ok(()),
             Begun::Ended(code) => {
-                let text = format!("session {id} can't be started (exit code {code:?})");
-                let text = text.replace("ExitCode", "");
+                let text = format!("session {id} can't be started (exit code {})", code.value());
                 Err(Failure::message(FailureKind::Engine, text).hinted(format!(
                     "`lazaret show {id}` and `lazaret recover {id}` say more."
                 )))
