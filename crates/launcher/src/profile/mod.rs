@@ -12,6 +12,7 @@ mod lookup;
 mod network;
 mod notify;
 pub(crate) mod pass;
+mod project;
 mod raw;
 mod resolve;
 mod schema;
@@ -42,6 +43,7 @@ pub use home::{HomeKeep, HomeRules};
 pub use lookup::{Listed, list, load};
 pub use network::{NetworkMode, NetworkRules, Publish};
 pub use notify::{NoticeKind, NotifyRules};
+pub use project::ProjectSettings;
 pub use schema::schema;
 pub use secrets::{BrokerRule, SecretRule, SecretSource};
 pub use services::{ServiceKeep, ServiceRule};
@@ -132,7 +134,7 @@ pub struct WorkspaceRules {
 }
 
 /// How much of a project goes in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isolation {
     /// The workspace.
     Workspace,

@@ -655,15 +655,31 @@ mod tightening {
     }
 
     #[test]
+    fn isolation_is_only_narrowed() {
+        use crate::profile::Isolation;
+        let own = |isolation: &str| {
+            let profile = format!("image = \"base\"\n[workspace]\nisolation = \"{isolation}\"");
+            move |text: &str| {
+                let workspace = tempfile::tempdir().unwrap();
+                let written = format!("[workspace]\nisolation = \"{text}\"");
+                std::fs::write(workspace.path().join("lazaret.toml"), written).unwrap();
+                let tightened = parse(&profile).unwrap().tightened_by(workspace.path());
+                let tightened = tightened.unwrap();
+                (tightened.profile.workspace.isolation, tightened.keys.len())
+            }
+        };
+        let (project, workspace) = (own("project"), own("workspace"));
+        assert_eq!(project("workspace"), (Isolation::Workspace, 1));
+        assert_eq!(project("project"), (Isolation::Project, 0));
+        assert_eq!(workspace("project"), (Isolation::Workspace, 0));
+    }
+
+    #[test]
     fn what_could_loosen_is_refused_by_name() {
         for (key, text) in [
             ("image", "image = \"base\""),
             ("command", "command = [\"sh\"]"),
             ("env", "[env]\nPATH = \"/evil\""),
-            (
-                "workspace.isolation",
-                "[workspace]\nisolation = \"workspace\"",
-            ),
             ("network.ports", "[network]\nports = [\"80\"]"),
             ("extends", "extends = \"claude\""),
             ("env_pass", "env_pass = [\"LANG\"]"),

@@ -13,9 +13,9 @@ use lazaret_egress::{Pattern, Rule};
 use rustix::fs::OFlags;
 
 use super::lookup::{open, read_limited};
-use super::raw::{RawGit, RawNetwork, RawProfile};
+use super::raw::{RawGit, RawIsolation, RawNetwork, RawProfile};
 use super::source::{ProfileError, Source};
-use super::{GateRules, GitChoice, LimitRules, NetworkMode, Profile, network, resolve};
+use super::{GateRules, GitChoice, Isolation, LimitRules, NetworkMode, Profile, network, resolve};
 use crate::failure::{Failure, FailureKind};
 
 /// The name of the file in the workspace's top directory.
@@ -69,14 +69,15 @@ impl Profile {
         tighten(self, &source).map_err(|error| {
             Failure::from(error).hinted(format!(
                 "A workspace's {WORKSPACE_FILE} can only tighten: `limits`, `gate`, \
-                 `network`, `workspace.exclude`, `workspace.git` and `workspace.protect`."
+                 `network`, `workspace.exclude`, `workspace.git`, `workspace.isolation` and \
+                 `workspace.protect`."
             ))
         })
     }
 }
 
 /// Reads the file of a directory; `None` where there is none.
-fn text(dir: &Path) -> Result<Option<String>, Failure> {
+pub(super) fn text(dir: &Path) -> Result<Option<String>, Failure> {
     // Not through a link: it could lead to any file of the user's, whose lines an error
     // message would show.
     match open(&dir.join(WORKSPACE_FILE), OFlags::NOFOLLOW).and_then(read_limited) {
@@ -157,6 +158,12 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
         _ => GitChoice::Full,
     };
     lower("workspace.git", &mut profile.workspace.git, git, &mut keys);
+    let isolation = match raw.workspace.isolation.as_ref().map(toml::Spanned::get_ref) {
+        Some(RawIsolation::Workspace) => Isolation::Workspace,
+        Some(RawIsolation::Project) | None => Isolation::Project,
+    };
+    let own = &mut profile.workspace.isolation;
+    lower("workspace.isolation", own, isolation, &mut keys);
     for pattern in resolve::patterns(source, &raw.workspace.exclude)? {
         if !profile.workspace.exclude.contains(&pattern) {
             profile.workspace.exclude.push(pattern);
@@ -269,10 +276,6 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
         (
             "workspace.target",
             workspace.target.as_ref().map(toml::Spanned::span),
-        ),
-        (
-            "workspace.isolation",
-            workspace.isolation.as_ref().map(toml::Spanned::span),
         ),
         (
             "workspace.project",

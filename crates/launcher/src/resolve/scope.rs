@@ -5,12 +5,14 @@
 //! project's own `lazaret.toml` shares with it: those are read only, and around them nothing
 //! can be made. What the workspace itself says widens nothing.
 
+use std::path::Path;
+
 use lazaret_transfer::{FileSelector, GitMode, Scope, SelectionSpec, WorkspaceDir};
 use lazaret_tree::{RelPath, RelPathBuf};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::profile::{GitChoice, Isolation, Profile, Tightened};
+use crate::profile::{GitChoice, Isolation, Profile, ProjectSettings, Tightened};
 use crate::resolve::workspace;
 use lazaret_session::store::record::{OutsideFolder, WriteScope};
 
@@ -35,14 +37,26 @@ impl WorkspaceScope {
     /// # Errors
     /// When there is no project where one is needed, or a `lazaret.toml` is wrong.
     pub fn of(
-        profile: Profile,
-        workspace: WorkspaceDir,
+        mut profile: Profile,
+        mut workspace: WorkspaceDir,
         env: &Environment,
     ) -> Result<Self, Failure> {
         let project_root = profile.workspace.project.clone();
         if profile.workspace.isolation == Isolation::Project {
-            let (root, folder) = workspace::project(workspace, project_root.as_deref(), env)?;
-            return Self::whole(profile, root, folder);
+            let place = workspace.path().to_path_buf();
+            let mut isolates = isolates(&place)?;
+            if !isolates {
+                let (root, folder) = workspace::project(workspace, project_root.as_deref(), env)?;
+                isolates = self::isolates(root.path())?;
+                if !isolates {
+                    return Self::whole(profile, root, folder);
+                }
+                workspace = workspace::open(&place, env)?;
+            }
+            profile.workspace.isolation = Isolation::Workspace;
+            let mut narrowed = Self::of(profile, workspace, env)?;
+            narrowed.keys.push("workspace.isolation");
+            return Ok(narrowed);
         }
         let Some((root, folder)) = workspace::enclosing(&workspace, project_root.as_deref(), env)?
         else {
@@ -128,6 +142,11 @@ impl WorkspaceScope {
     pub fn selector(&self) -> Result<FileSelector, Failure> {
         of_profile(&self.profile, self.shared.as_deref(), &self.bounds)
     }
+}
+
+/// Whether the `lazaret.toml` of a project, or of a workspace, wants the workspace to go in alone.
+fn isolates(dir: &Path) -> Result<bool, Failure> {
+    Ok(ProjectSettings::of(dir)?.isolation == Isolation::Workspace)
 }
 
 /// Compiles what goes in, out of what a profile says.
