@@ -53,6 +53,8 @@ const ABSENT: &[(&str, &str)] = &[
     ),
     // Sessions know no terminal and no command line.
     ("session", "lazaret-launcher clap ctrlc indicatif ratatui"),
+    // The protocol of an outer agent: what its tools do is the launcher's.
+    ("mcp", "lazaret- bollard clap duct indicatif ratatui rustix"),
     // What may be reached is judged without engines, files or I/O.
     ("egress", "lazaret- bollard tokio rustix libc"),
     // Alone with the network: threads and epoll, no engine, no files of a workspace.
