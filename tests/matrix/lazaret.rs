@@ -149,6 +149,7 @@ pub(crate) struct Call {
     environment: BTreeMap<String, String>,
     dir: PathBuf,
     streams: PathBuf,
+    stdin: Option<std::io::PipeReader>,
     stdout: Sink,
 }
 
@@ -161,6 +162,7 @@ impl Call {
             environment: BTreeMap::new(),
             dir: dir.to_owned(),
             streams: streams.to_owned(),
+            stdin: None,
             stdout: Sink::File,
         }
     }
@@ -191,6 +193,12 @@ impl Call {
         self
     }
 
+    /// Takes stdin from a pipe.
+    pub(crate) fn stdin_pipe(mut self, reader: std::io::PipeReader) -> Self {
+        self.stdin = Some(reader);
+        self
+    }
+
     /// Sends stdout into a pipe.
     pub(crate) fn stdout_pipe(mut self, writer: std::io::PipeWriter) -> Self {
         self.stdout = Sink::Pipe(writer);
@@ -216,10 +224,12 @@ impl Call {
     pub(crate) fn start(self) -> Result<Running, String> {
         let stdout = self.streams.with_extension("stdout");
         let stderr = self.streams.with_extension("stderr");
-        let command = duct::cmd(&self.argv[0], &self.argv[1..])
-            .full_env(self.environment)
-            .dir(self.dir)
-            .unchecked();
+        let command = duct::cmd(&self.argv[0], &self.argv[1..]);
+        let command = match self.stdin {
+            Some(reader) => command.stdin_file(reader),
+            None => command,
+        };
+        let command = command.full_env(self.environment).dir(self.dir).unchecked();
         let clone = |file: &fs::File| file.try_clone().map_err(|error| error.to_string());
         let command = match &self.stdout {
             Sink::WholeTerminal(terminal) => command.stderr_file(clone(terminal)?),

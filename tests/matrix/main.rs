@@ -15,6 +15,7 @@ mod engine;
 mod flaky;
 mod forwarder;
 mod lazaret;
+mod mcp_client;
 mod options;
 mod private_engine;
 mod report;

@@ -1,11 +1,13 @@
 //! `App`: what every verb gets.
 
 use std::ffi::OsString;
+use std::fs::File;
 
 use lazaret_runtime::{DecidedBy, Detected, EngineChoice, EngineInfo, EngineRequest, InfoCache};
 use lazaret_tree::escape;
 
 use crate::environment::Environment;
+use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, unusable};
 use crate::ui::{
     ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Ui, UiOptions, Verbosity,
@@ -151,6 +153,17 @@ pub struct App {
     pub cancel: Cancel,
     /// The global choices.
     pub options: Options,
+    /// What a keeper that is begun says until clients can come; `None` for this process's stderr.
+    pub keeper_stderr: Option<File>,
+}
+
+/// The command line, for the verbs that describe it or do what other verbs do.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandLine {
+    /// Describes it.
+    pub describe: fn() -> clap::Command,
+    /// Does what was typed, the program's name first.
+    pub run: fn(&[OsString], &App) -> Result<ExitCode, Failure>,
 }
 
 impl App {

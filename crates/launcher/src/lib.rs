@@ -19,6 +19,7 @@ pub mod gate;
 mod image;
 mod keeper;
 mod markdown;
+mod mcp;
 pub mod own_dirs;
 pub mod panic;
 pub mod porter;
@@ -35,7 +36,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory as _, Parser as _};
 
-use crate::app::{App, Options};
+use crate::app::{App, CommandLine, Options};
 use crate::cli::Cli;
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
@@ -79,6 +80,22 @@ pub fn main(
     }
 }
 
+const COMMAND_LINE: CommandLine = CommandLine {
+    describe: Cli::command,
+    run: run_line,
+};
+
+/// Does what a verb of another call would.
+fn run_line(arguments: &[OsString], app: &App) -> Result<ExitCode, Failure> {
+    let cli = Cli::try_parse_from(arguments).map_err(|error| {
+        let text = error.render().to_string();
+        let line = text.lines().next().unwrap_or_default();
+        let line = line.strip_prefix("error: ").unwrap_or(line);
+        Failure::message(FailureKind::Usage, line)
+    })?;
+    commands::run(cli.command, COMMAND_LINE, app)
+}
+
 /// What the process was called with.
 struct Called {
     cli: Cli,
@@ -100,8 +117,9 @@ fn run(
         events: SessionEvents::new(ui.clone()),
         cancel,
         options,
+        keeper_stderr: None,
     };
-    let done = commands::run(cli.command, Cli::command, &app);
+    let done = commands::run(cli.command, COMMAND_LINE, &app);
     for lazaret_runtime::UnremovedResource { what, name, cause } in lazaret_runtime::unremoved() {
         let cause = lazaret_tree::escape(cause.as_bytes());
         ui.warn(&format!("{what} {name} could not be removed: {cause}"));

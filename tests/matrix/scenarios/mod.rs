@@ -38,6 +38,8 @@ mod limits;
 mod live;
 mod login;
 mod mapped;
+mod mcp;
+mod mcp_sdk;
 mod net;
 mod pool;
 mod pool_kept;
@@ -87,6 +89,8 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     disk::SCENARIOS,
     live::SCENARIOS,
     mapped::SCENARIOS,
+    mcp::SCENARIOS,
+    mcp_sdk::SCENARIOS,
     net::SCENARIOS,
     login::SCENARIOS,
     terminal::SCENARIOS,

@@ -23,6 +23,7 @@ mod live_run;
 pub(crate) mod logs;
 pub(crate) mod ls;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod policy;
 pub(crate) mod pool;
 pub(crate) mod pr;
@@ -46,7 +47,7 @@ pub(crate) mod watch;
 
 use clap::Subcommand;
 
-use crate::app::App;
+use crate::app::{App, CommandLine};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::own_dirs;
@@ -86,6 +87,7 @@ pub enum Command {
     Prune(prune::Args),
     #[command(subcommand)]
     Audit(audit::Command),
+    Mcp(mcp::Args),
     Doctor(doctor::Args),
     Rules(rules::Args),
     #[command(subcommand)]
@@ -104,13 +106,8 @@ pub enum Command {
     Man(man::Args),
 }
 
-/// Runs a verb. `cli` makes the description of the whole command line, for the verbs that
-/// print it.
-pub(crate) fn run(
-    command: Command,
-    cli: impl FnOnce() -> clap::Command,
-    app: &App,
-) -> Result<ExitCode, Failure> {
+/// Runs a verb. `line` is for the verbs that describe the command line, or do what others do.
+pub(crate) fn run(command: Command, line: CommandLine, app: &App) -> Result<ExitCode, Failure> {
     match command {
         // These look into no directory of lazaret's, or say themselves what is wrong with one.
         Command::Completions(_) | Command::Man(_) | Command::Rules(_) | Command::Doctor(_) => {}
@@ -147,6 +144,7 @@ pub(crate) fn run(
         Command::Recover(args) => recover::run(args, app),
         Command::Prune(args) => prune::run(args, app),
         Command::Audit(command) => audit::run(command, app),
+        Command::Mcp(args) => mcp::run(args, line, app),
         Command::Doctor(args) => doctor::run(args, app),
         Command::Rules(args) => rules::run(args, app),
         Command::Home(command) => home::run(command, app),
@@ -155,7 +153,7 @@ pub(crate) fn run(
         Command::Volume(command) => volume::run(command, app),
         Command::Image(command) => image::run(command, app),
         Command::Profile(command) => profile::run(command, app),
-        Command::Completions(args) => completions::run(args, cli(), app),
-        Command::Man(args) => man::run(args, cli(), app),
+        Command::Completions(args) => completions::run(args, (line.describe)(), app),
+        Command::Man(args) => man::run(args, (line.describe)(), app),
     }
 }

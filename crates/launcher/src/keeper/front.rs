@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::thread;
 
 use lazaret_runtime::SessionId;
 
@@ -69,8 +70,12 @@ fn start(order: &Order, app: &App) -> io::Result<Started> {
     let keeper = duct::cmd(own_program(app)?, arguments)
         .stdin_file(OwnedFd::from(theirs))
         .env(VARIABLE, "1")
-        .unchecked()
-        .start()?;
+        .unchecked();
+    let keeper = match &app.keeper_stderr {
+        Some(file) => keeper.stderr_file(file.try_clone()?),
+        None => keeper,
+    };
+    let keeper = keeper.start()?;
     let mut line = serde_json::to_string(order)?;
     line.push('\n');
     // One that has ended already says so by its exit code.
@@ -82,7 +87,11 @@ fn start(order: &Order, app: &App) -> io::Result<Started> {
     });
     let mut line = String::new();
     match BufReader::new(&ours).read_line(&mut line) {
-        Ok(1..) => Ok(Started::Said(line, Leash(ours))),
+        Ok(1..) => {
+            // Reaped when it ends, if this process lives as long.
+            thread::spawn(move || drop(keeper.wait()));
+            Ok(Started::Said(line, Leash(ours)))
+        }
         Ok(0) | Err(_) => Ok(Started::Ended(keeper.wait()?.status)),
     }
 }

@@ -698,6 +698,7 @@ impl World {
                 engine: None,
                 use_init_channel: true,
             },
+            keeper_stderr: None,
         }
     }
 

@@ -1,0 +1,229 @@
+//! Runs a verb inside this process, and takes what it prints.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read as _, Seek as _, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lazaret_mcp::Stop;
+use lazaret_session::cancel::Cancel;
+use lazaret_tree::escape;
+use serde_json::Value;
+
+use super::Host;
+use crate::app::App;
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::ui::{
+    ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Streams, Ui, UiOptions, Verbosity,
+};
+
+/// The most bytes that a verb may print.
+const MOST: usize = 32 << 20;
+/// The most bytes of what it says on stderr that are told.
+const MOST_SAID: usize = 16 << 10;
+
+/// How a verb ended.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) code: ExitCode,
+    pub(super) stdout: String,
+}
+
+impl Ran {
+    /// Reads what it printed.
+    ///
+    /// # Errors
+    /// It is no JSON.
+    pub(super) fn json(&self) -> Result<Value, Failure> {
+        serde_json::from_str(&self.stdout)
+            .or_fail(FailureKind::Internal, "the verb's result can't be read")
+    }
+}
+
+impl Host {
+    /// Makes what a verb gets. What it prints goes into the buffers; nothing can be asked.
+    pub(super) fn app(&self, words: &[String], format: OutputFormat, stop: &Stop) -> Nested {
+        let (stdout, stderr) = (Buffer::default(), Buffer::default());
+        let streams = Streams {
+            stdin: Box::new(Cursor::new(Vec::new())),
+            stdout: Box::new(stdout.clone()),
+            stderr: Box::new(stderr.clone()),
+            discard_typeahead: || {},
+        };
+        let options = UiOptions {
+            format,
+            color: ColorChoice::Never,
+            progress: ProgressChoice::None,
+            verbosity: Verbosity::Normal,
+        };
+        let ui = Ui::new(streams, options, &self.env);
+        let mut arguments = vec![self.program.clone()];
+        if format == OutputFormat::Json {
+            arguments.push("--json".into());
+        }
+        if let Some(engine) = &self.options.engine {
+            arguments.push(format!("--engine={}", engine.text).into());
+        }
+        arguments.extend(words.iter().map(Into::into));
+        let cancel = Cancel::new();
+        let raised = cancel.clone();
+        stop.on_stop(move || raised.raise());
+        let app = App {
+            arguments,
+            env: self.env.clone(),
+            events: SessionEvents::new(ui.clone()),
+            ui,
+            cancel,
+            options: self.options.clone(),
+            keeper_stderr: tempfile::tempfile().ok(),
+        };
+        Nested {
+            app,
+            stdout,
+            stderr,
+        }
+    }
+
+    /// Runs a verb.
+    ///
+    /// # Errors
+    /// The verb's own failure, or that it printed too much.
+    pub(super) fn verb(
+        &self,
+        words: &[String],
+        format: OutputFormat,
+        stop: &Stop,
+    ) -> Result<Ran, Failure> {
+        let nested = self.app(words, format, stop);
+        let code = (self.line.run)(&nested.app.arguments, &nested.app)?;
+        let stdout = nested.stdout.take();
+        if stdout.is_full {
+            let text = format!("the result has more than {} MiB", MOST >> 20);
+            return Err(Failure::message(FailureKind::Refused, text));
+        }
+        // A verb that fails by its exit code alone, or whose keeper did, has said why.
+        if code != ExitCode::SUCCESS && code != ExitCode::TIMEOUT {
+            return Err(nested.said(code));
+        }
+        Ok(Ran {
+            code,
+            stdout: String::from_utf8_lossy(&stdout.bytes).into_owned(),
+        })
+    }
+}
+
+/// What a verb gets, and what it printed.
+pub(super) struct Nested {
+    pub(super) app: App,
+    stdout: Buffer,
+    stderr: Buffer,
+}
+
+impl Nested {
+    /// Makes a failure of what the verb said, or its keeper: a line of JSON, or words.
+    fn said(mut self, code: ExitCode) -> Failure {
+        let mut said = self.stderr.take().bytes;
+        if let Some(file) = &mut self.app.keeper_stderr {
+            drop(read_back(file, &mut said));
+        }
+        let said = String::from_utf8_lossy(&said);
+        let error = said.lines().rev().find_map(|line| {
+            let value: Value = serde_json::from_str(line).ok()?;
+            value.get("error").cloned()
+        });
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let list = |value: &Value| -> Vec<String> {
+            value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(text)
+                .collect()
+        };
+        let Some(error) = error else {
+            let text = format!("the verb ended with exit code {}", code.value());
+            let failure = Failure::message(FailureKind::Refused, text);
+            return match said.trim() {
+                "" => failure,
+                said => {
+                    let cause = escape(said.as_bytes());
+                    Failure::message(FailureKind::Refused, cause).context(failure.chain().join(""))
+                }
+            };
+        };
+        let mut causes = list(&error["causes"]);
+        causes.insert(0, text(&error["message"]).unwrap_or_default());
+        let mut causes = causes.into_iter().rev();
+        let innermost = causes.next().unwrap_or_default();
+        let failure = Failure::message(kind(&error["kind"]), innermost);
+        let failure = causes.fold(failure, Failure::context);
+        list(&error["hints"])
+            .into_iter()
+            .fold(failure, Failure::hinted)
+    }
+}
+
+/// Returns the kind of a failure of another process of ours.
+fn kind(word: &Value) -> FailureKind {
+    use FailureKind as K;
+    let all = [
+        K::Usage,
+        K::Refused,
+        K::WrongState,
+        K::Driven,
+        K::Profile,
+        K::Workspace,
+        K::Engine,
+        K::Image,
+        K::State,
+        K::Transfer,
+        K::Service,
+        K::Secret,
+        K::NotExecutable,
+        K::NotFound,
+        K::Interrupted,
+    ];
+    let word = word.as_str().unwrap_or_default();
+    let known = all.into_iter().find(|kind| kind.as_str() == word);
+    known.unwrap_or(K::Internal)
+}
+
+fn read_back(file: &mut File, said: &mut Vec<u8>) -> io::Result<()> {
+    let end = file.seek(io::SeekFrom::End(0))?;
+    let from = end.saturating_sub(MOST_SAID as u64);
+    file.seek(io::SeekFrom::Start(from))?;
+    file.take(MOST_SAID as u64).read_to_end(said)?;
+    Ok(())
+}
+
+/// Takes what is written, up to a bound.
+#[derive(Clone, Default)]
+struct Buffer(Arc<Mutex<Taken>>);
+
+#[derive(Default)]
+struct Taken {
+    bytes: Vec<u8>,
+    /// Whether there was more.
+    is_full: bool,
+}
+
+impl Buffer {
+    fn take(&self) -> Taken {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MOST.saturating_sub(taken.bytes.len());
+        let fits = &bytes[..bytes.len().min(room)];
+        taken.bytes.extend_from_slice(fits);
+        taken.is_full |= fits.len() < bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
