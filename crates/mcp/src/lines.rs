@@ -142,7 +142,7 @@ fn is_request(message: &ClientJsonRpcMessage) -> bool {
     matches!(message, JsonRpcMessage::Request(_))
 }
 
-/// Reads to the end of the input, or until nobody wants more.
+/// Reads to the end of the input, or until the server wants no more.
 fn read_lines(input: Box<dyn Read + Send>, to: &mpsc::Sender<Line>) {
     let mut input = BufReader::with_capacity(64 << 10, input);
     while let Ok(Some(line)) = next(&mut input) {

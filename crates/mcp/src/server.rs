@@ -117,7 +117,7 @@ impl ServerHandler for Server {
             Some(Ok(call)) => call,
         };
         let stop = Stop::default();
-        // Also when this future is dropped: nobody waits for the call then.
+        // Also when this future is dropped: no client waits for the call then.
         let _raised = RaisedAtLast(stop.clone());
         let (tools, stopping) = (Arc::clone(&self.tools), stop.clone());
         let mut done = tokio::task::spawn_blocking(move || tools.call(call, &stopping));

@@ -198,7 +198,7 @@ fn others(ctx: &Ctx) -> Result<(), String> {
     let mut client = McpClient::begin(ctx)?;
     let listed = client.call("session_list", json!({}))?;
     expect_eq("what is listed", &listed["sessions"], &json!([]))?;
-    for session in ["private", "elsewise", "priv", "nobody"] {
+    for session in ["private", "elsewise", "priv", "unknown"] {
         let one = json!({ "session": session });
         let mut exec = one.clone();
         exec["argv"] = json!(["true"]);
@@ -314,7 +314,7 @@ fn unconfigured(ctx: &Ctx) -> Result<(), String> {
             "[mcp]\nroots = [{root:?}]\nprofiles = [{profile:?}]\n"
         ))
     };
-    with("nobody")?.expect_text("there is no profile \"nobody\"")?;
+    with("unknown")?.expect_text("there is no profile \"unknown\"")?;
     with("./p.toml")?.expect_text("is a path")?;
     Ok(())
 }

@@ -47,7 +47,7 @@ async def main(workspace, command, *arguments):
             assert "+new" in diff["text"], diff
             review = await did("session_review", session="s")
             assert review["command"] == "lazaret review s", review
-            said, is_error = await call("session_get", session="nobody")
+            said, is_error = await call("session_get", session="unknown")
             assert is_error and said["error"]["kind"] == "refused", said
     print("the library is content")
 

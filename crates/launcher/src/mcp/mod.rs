@@ -57,7 +57,7 @@ pub(crate) fn run(line: CommandLine, app: &App) -> Result<(), Failure> {
 }
 
 /// Takes stdin and stdout away from everything else in this process and its children: what is
-/// printed by mistake goes to stderr, and nobody else reads a message.
+/// printed by mistake goes to stderr, and no child reads a message.
 fn take_streams() -> io::Result<(std::os::fd::OwnedFd, std::os::fd::OwnedFd)> {
     let stdin = rustix::stdio::stdin().try_clone_to_owned()?;
     let stdout = rustix::stdio::stdout().try_clone_to_owned()?;

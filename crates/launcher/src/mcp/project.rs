@@ -214,7 +214,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
     }
 }
 
-/// Makes an empty directory under a name that nobody has.
+/// Makes an empty directory under a name that is free.
 fn fresh(all: &OwnedFd) -> io::Result<String> {
     for number in 0..1_000 {
         let name = format!(".new-{}-{number}", std::process::id());

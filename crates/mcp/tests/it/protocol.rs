@@ -15,7 +15,7 @@ fn a_client_of_2025_11_25_is_served_and_one_of_an_older_revision_too() {
         assert!(!is_error, "{said}");
         assert!(client.leave());
     }
-    // One that nobody knows gets the newest that has this handshake.
+    // An unknown one gets the newest that has this handshake.
     let mut client = Client::connect();
     let answer = client.initialize("2099-01-01");
     assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
