@@ -5,7 +5,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::mcp;
 
-/// Serve the Model Context Protocol on stdin and stdout, for an agent that starts sessions
+/// Serve the Model Context Protocol, for an agent that starts sessions
 ///
 /// The agent makes workspaces, starts and stops sessions, runs commands in them and reads what they
 /// changed, in the `roots` and with the `profiles` that config.toml in lazaret's configuration

@@ -33,8 +33,8 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     // What happens from here on, and not what did before.
     let since = u64::MAX;
     let (heard, _) = ask(&store, &dir, &Request::Events { since })?;
-    let (stopping, _) = ask(&store, &dir, &Request::Stop(Stop { kill: args.kill }))?;
-    drop(stopping);
+    // A keeper may end before it has answered.
+    let asked = ask(&store, &dir, &Request::Stop(Stop { kill: args.kill })).map(drop);
     let leaving = heard.clone();
     let _guard = app.cancel.guard(move |_| leaving.close());
     let mut has_ended = false;
@@ -46,6 +46,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::INTERRUPTED);
     }
     if !has_ended && store.is_live(&id)? {
+        asked?;
         let text = format!("session {id} did not say how it ended");
         return Err(Failure::message(FailureKind::State, text));
     }

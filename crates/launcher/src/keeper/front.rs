@@ -67,15 +67,19 @@ enum Started {
 fn start(order: &Order, app: &App) -> io::Result<Started> {
     let (ours, theirs) = UnixStream::pair()?;
     let arguments: Vec<&OsString> = app.arguments.iter().skip(1).collect();
-    let keeper = duct::cmd(own_program(app)?, arguments)
-        .stdin_file(OwnedFd::from(theirs))
-        .env(VARIABLE, "1")
-        .unchecked();
-    let keeper = match &app.keeper_stderr {
-        Some(file) => keeper.stderr_file(file.try_clone()?),
-        None => keeper,
+    // Our hold on the other end goes with the expression: the end of the keeper is the end of the
+    // stream.
+    let keeper = {
+        let keeper = duct::cmd(own_program(app)?, arguments)
+            .stdin_file(OwnedFd::from(theirs))
+            .env(VARIABLE, "1")
+            .unchecked();
+        match &app.keeper_stderr {
+            Some(file) => keeper.stderr_file(file.try_clone()?),
+            None => keeper,
+        }
+        .start()?
     };
-    let keeper = keeper.start()?;
     let mut line = serde_json::to_string(order)?;
     line.push('\n');
     // One that has ended already says so by its exit code.

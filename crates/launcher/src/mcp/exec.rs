@@ -34,6 +34,7 @@ impl Host {
             terminal: None,
             stdin: input.stdin.is_some(),
             leave: false,
+            turn: false,
         };
         let (connection, _) = ask(&store, &dir, &Request::Exec(exec))?;
         let closing = connection.clone();

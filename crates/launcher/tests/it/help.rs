@@ -45,7 +45,7 @@ fn short_help_names_every_verb() {
       recover      Resume or clean up sessions after lazaret was killed
       prune        Remove settled sessions, and objects that no session owns
       audit        Show what ran and who approved what, and check that none of it was changed
-      mcp          Serve the Model Context Protocol on stdin and stdout, for an agent that starts sessions
+      mcp          Serve the Model Context Protocol, for an agent that starts sessions
       doctor       Show the engines, what they can enforce, and what to do
       rules        List the rules, or explain one code
       home         Review and reset homes that sessions keep

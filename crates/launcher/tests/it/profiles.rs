@@ -138,7 +138,7 @@ fn the_file_of_a_workspace_is_checked_by_its_own_rules() {
     error: lazaret.toml:1:11: `command` can't be set by a workspace without your trust, and trust is not available yet in this version
         1 | command = ["sh"]
           |           ^^^^^^
-    hint: A workspace's lazaret.toml can only tighten: `limits`, `gate`, `network`, `workspace.exclude`, `workspace.git` and `workspace.protect`.
+    hint: A workspace's lazaret.toml can only tighten: `limits`, `gate`, `network`, `workspace.exclude`, `workspace.git`, `workspace.isolation` and `workspace.protect`.
     [EOF]
     "#);
 }

@@ -1,8 +1,8 @@
 //! `AnswerParser`: finds the answer in what a command prints.
 //!
 //! An answer is the text between a line that is the start sentinel and one that is the end
-//! sentinel. The last whole pair that holds one object counts; everything else is noise, whoever
-//! printed it. One line and one answer are held at a time, so no output is too long.
+//! sentinel. The last whole pair that holds one object counts; everything else is noise.
+//! One line and one answer are held at a time, so no output is too long.
 
 use super::json::object;
 

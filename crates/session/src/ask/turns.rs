@@ -217,7 +217,7 @@ mod tests {
         let mut tickets: Vec<Ticket> = (0..3).map(|_| turns.queue_up().unwrap().unwrap()).collect();
         let before = |ticket: &Ticket| turns.before(ticket).unwrap();
         assert_eq!(tickets.iter().map(before).collect::<Vec<_>>(), [0, 1, 2]);
-        // Who gives up in the middle holds nobody up.
+        // A ticket that is given up in the middle holds no other one up.
         drop(tickets.remove(1));
         assert_eq!(tickets.iter().map(before).collect::<Vec<_>>(), [0, 1]);
         drop(tickets.remove(0));

@@ -1,5 +1,6 @@
 //! `lazaret ask`: one JSON object in, one out.
 
+mod ended;
 mod report;
 mod target;
 mod turn;

@@ -7,7 +7,7 @@ use lazaret_session::keeper::frame::Channel;
 use serde_json::{Value, json};
 
 use super::Args;
-use super::turn::Ended;
+use super::ended::Ended;
 use crate::app::App;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;

@@ -33,7 +33,7 @@ pub(super) enum Target {
         session: SessionId,
         workspace: PathBuf,
     },
-    /// A session that somebody started.
+    /// A session that was started before.
     Session {
         profile: Box<Profile>,
         session: SessionId,
@@ -65,7 +65,7 @@ impl Target {
         let path = path.unwrap_or_else(|| app.env.cwd.clone());
         workspace::open(&path, &app.env)?;
         let workspace = std::fs::canonicalize(&path).unwrap_or(path);
-        // One session for each profile and workspace, whoever asks.
+        // One session for each profile and workspace.
         let of = format!("{:?}\0{}", profile.origin, workspace.display());
         let hex = Digest::of(of.as_bytes()).to_hex();
         let name: String = (profile.name.to_ascii_lowercase().chars())
@@ -201,6 +201,8 @@ impl Target {
             prompt: None,
             terminal: false,
             image: None,
+            with: Vec::new(),
+            allow: Vec::new(),
             keep: true,
             log_level: KeptLog::Info,
             dry_run: false,

@@ -17,6 +17,7 @@ use lazaret_session::keeper::frame::{Channel, Frame, Kind};
 use lazaret_session::keeper::message::{Exec, Exit, Request, Signal};
 use lazaret_session::store::SessionDir;
 
+use super::ended::Ended;
 use super::report::Reporter;
 use super::target::Target;
 use crate::app::App;
@@ -39,21 +40,6 @@ pub(super) struct Asked<'a> {
     pub(super) timeout: Option<Duration>,
     /// How long a turn that is being ended is waited for.
     pub(super) until: Option<Instant>,
-}
-
-/// How a turn ended.
-#[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) run: u64,
-    pub(super) session: String,
-    pub(super) answer: Option<String>,
-    pub(super) exit_code: u8,
-    pub(super) timed_out: bool,
-    pub(super) truncated: bool,
-    /// Of stdout and stderr.
-    pub(super) bytes: [u64; 2],
-    pub(super) spill: Vec<String>,
-    pub(super) duration: Duration,
 }
 
 /// Takes the turn.
