@@ -17,7 +17,9 @@ use lazaret_tree::{AtPath as _, Digest, PathError};
 use serde::{Deserialize, Serialize};
 
 use super::request::AskRequest;
-use crate::store::file::{list_dir, ok_if_absent, private_dir, remove_file, write_atomically};
+use crate::store::file::{
+    list_dir, ok_if_absent, private_dir, remove_dir, remove_file, write_atomically,
+};
 use crate::store::file_lock::{FileLock, take_lock, take_lock_soon};
 
 /// How long an answer is kept for a request that is sent again.
@@ -67,10 +69,18 @@ impl Turns {
     /// # Errors
     /// The disk's.
     pub fn open(state_dir: &Path, session: &SessionId) -> Result<Self, PathError> {
-        let dir = state_dir.join("asks").join(session.as_str());
+        let dir = place(state_dir, session);
         private_dir(&dir.join("queue"))?;
         private_dir(&dir.join("answers"))?;
         Ok(Self { dir })
+    }
+
+    /// Removes what is known of the turns of a session that is gone.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) fn remove(state_dir: &Path, session: &SessionId) -> Result<(), PathError> {
+        remove_dir(&place(state_dir, session))
     }
 
     /// Takes the last place in the queue; `None` if another process is taking one just now.
@@ -191,6 +201,10 @@ impl Turns {
     }
 }
 
+fn place(state_dir: &Path, session: &SessionId) -> PathBuf {
+    state_dir.join("asks").join(session.as_str())
+}
+
 fn digest(request: &AskRequest) -> String {
     Digest::of(request.line().as_bytes()).to_hex()
 }
@@ -205,6 +219,8 @@ fn is_old(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Store;
+    use crate::store::example::example_record;
 
     fn turns(dir: &Path) -> Turns {
         Turns::open(dir, &"s".parse().unwrap()).unwrap()
@@ -234,6 +250,20 @@ mod tests {
         assert_eq!(ticket.number, 2);
         assert_eq!(turns.before(&ticket).unwrap(), 0);
         assert!(!left.exists());
+    }
+
+    #[test]
+    fn answers_go_with_their_session() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let session = store.create(example_record()).unwrap();
+        let id = session.dir().id().clone();
+        let request = AskRequest::parse(b"{\"id\":\"7\"}").unwrap();
+        let turns = Turns::open(dir.path(), &id).unwrap();
+        turns.keep(&request, "{}").unwrap();
+        session.remove().unwrap();
+        let turns = Turns::open(dir.path(), &id).unwrap();
+        assert_eq!(turns.known(&request).unwrap(), Known::New);
     }
 
     #[test]

@@ -42,8 +42,13 @@ impl SessionDir {
 
     /// Returns the audit log of the store that it is in.
     pub fn audit_log(&self) -> AuditLog {
+        AuditLog::of(self.state_dir())
+    }
+
+    /// Returns the state directory that it is in.
+    pub(crate) fn state_dir(&self) -> &Path {
         let sessions = self.path.parent().unwrap_or(&self.path);
-        AuditLog::of(sessions.parent().unwrap_or(sessions))
+        sessions.parent().unwrap_or(sessions)
     }
 
     /// Returns a path inside, such as `baseline` or `log`.

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 
 use lazaret_tree::AtPath as _;
 
+use crate::ask::turns::Turns;
 use crate::audit::Durability;
 use crate::audit::event::AuditEvent;
 use crate::store::deferred_sync::DeferredSync;
@@ -147,6 +148,7 @@ impl LockedSession {
         let record = self.dir.file("session.json");
         fs::remove_file(&record).at(&record)?;
         fs::remove_dir_all(self.dir.path()).at(self.dir.path())?;
+        Turns::remove(self.dir.state_dir(), self.dir.id())?;
         self.tell(AuditEvent::Removed, Durability::Written)
     }
 
