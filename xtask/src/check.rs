@@ -3,13 +3,14 @@
 //! From the cheap to the dear. Every cargo call names the same packages, features and porter,
 //! so that nothing is compiled twice.
 
+use std::fs;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::flags;
-use crate::project::{Porter, WHOLE_WORKSPACE};
+use crate::project::{Porter, WHOLE_WORKSPACE, target_dir};
 use crate::steps::Steps;
 
 /// Tests of the porter that give files to root or make a process PID 1.
@@ -71,7 +72,7 @@ impl flags::Check {
 /// Runs the tests of [`SLOW`], which a check leaves out.
 pub(crate) fn slow_tests(sh: &Shell, porter: &Porter) -> Result<()> {
     let test = test(sh, porter).args(["--test", "it", "--"]).args(SLOW);
-    run_shown(test, Shown::AtEnd).context("the slow tests failed")
+    run_shown(sh, test, Shown::AtEnd).context("the slow tests failed")
 }
 
 /// Runs all other tests without engines. Without root, those that need it run in a user
@@ -80,10 +81,10 @@ pub(crate) fn tests(sh: &Shell, porter: &Porter, shown: Shown) -> Result<()> {
     let skip = |name: &&'static str| ["--skip", *name];
     let skips: Vec<&str> = SLOW.iter().flat_map(skip).collect();
     if rustix::process::geteuid().is_root() {
-        return run_shown(test(sh, porter).arg("--").args(skips), shown);
+        return run_shown(sh, test(sh, porter).arg("--").args(skips), shown);
     }
     let skips = skips.into_iter().chain(NEED_ROOT.iter().flat_map(skip));
-    run_shown(test(sh, porter).arg("--").args(skips), shown)?;
+    run_shown(sh, test(sh, porter).arg("--").args(skips), shown)?;
     let namespace = ["--user", "--map-auto", "--map-root-user"];
     let possible = cmd!(sh, "unshare {namespace...} --pid --fork true").quiet();
     if possible.ignore_stderr().run().is_err() {
@@ -103,18 +104,21 @@ pub(crate) fn tests(sh: &Shell, porter: &Porter, shown: Shown) -> Result<()> {
         .args(inside.get_args())
         .env("LAZARET_PORTER", &porter.path)
         .env_remove("LAZARET_TEST_ENGINE");
-    run_shown(outside, shown)
+    run_shown(sh, outside, shown)
 }
 
-fn run_shown(command: Cmd<'_>, shown: Shown) -> Result<()> {
+fn run_shown(sh: &Shell, command: Cmd<'_>, shown: Shown) -> Result<()> {
     if shown == Shown::Live {
         return Ok(command.run()?);
     }
-    let ended = command.ignore_status().quiet().output()?;
-    for said in [ended.stdout, ended.stderr] {
-        eprint!("{}", String::from_utf8_lossy(&said));
-    }
-    ensure!(ended.status.success(), "tests failed");
+    // A file, not a pipe: a process that a test left behind would hold that open.
+    let path = target_dir(sh).join("report/tests.txt");
+    fs::create_dir_all(path.with_file_name(""))?;
+    let file = fs::File::create(&path)?;
+    let mut command = Command::from(command);
+    let status = command.stdout(file.try_clone()?).stderr(file).status()?;
+    eprint!("{}", String::from_utf8_lossy(&fs::read(&path)?));
+    ensure!(status.success(), "tests failed");
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use lazaret_runtime::{ExecSpec, InitChannel, Process, Stdin};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// What `init` ends with when it ended the command at its deadline.
 const TIMED_OUT: i32 = lazaret_protocol::exit::TIMED_OUT as i32;
@@ -124,6 +125,23 @@ impl Container {
             self.handle.kill().expect("it can be killed");
         }
         code.expect("it ends in time").expect("by itself")
+    }
+}
+
+/// A process that is left would hold the streams of the tests open.
+impl Drop for Container {
+    fn drop(&mut self) {
+        let unshare = self.handle.pids();
+        // `--kill-child` of unshare(1) does not outlast the change of user (prctl(2),
+        // PR_SET_PDEATHSIG); PID 1 takes its namespace with it.
+        for pid in unshare {
+            let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+            for child in children.unwrap_or_default().split_whitespace() {
+                let child = child.parse().ok().and_then(Pid::from_raw);
+                let _gone = child.map(|child| kill_process(child, Signal::KILL));
+            }
+        }
+        let _gone = self.handle.kill();
     }
 }
 
