@@ -81,7 +81,7 @@ fn whole(ctx: &Ctx) -> Result<(), String> {
     let known = client.call("project_get", json!({ "path": project }))?;
     expect_eq("the workspaces", &known["workspaces"], &json!(["one"]))?;
 
-    let script = "cat AGENTS.md; echo new > made; \
+    let script = "exec 2>&1; cat AGENTS.md; echo new > made; \
         for path in AGENTS.md .factory/mcp.json lazaret.toml; do \
         (echo x >> $path) 2>/dev/null && echo wrote $path; done; cat ../../secret; printf '\\033[2J'";
     client.call("session_start", start(&workspace, "s", script))?;
