@@ -56,6 +56,26 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
+    /// Every kind.
+    pub const ALL: [Self; 16] = [
+        Self::Usage,
+        Self::Refused,
+        Self::WrongState,
+        Self::Driven,
+        Self::Profile,
+        Self::Workspace,
+        Self::Engine,
+        Self::Image,
+        Self::State,
+        Self::Transfer,
+        Self::Service,
+        Self::Secret,
+        Self::NotExecutable,
+        Self::NotFound,
+        Self::Interrupted,
+        Self::Internal,
+    ];
+
     /// Returns the exit code that stands for it.
     pub fn exit_code(self) -> ExitCode {
         match self {
@@ -245,22 +265,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_a_documented_code() {
-        use FailureKind as K;
-        for kind in [
-            K::Usage,
-            K::Refused,
-            K::Profile,
-            K::Workspace,
-            K::Engine,
-            K::Image,
-            K::State,
-            K::Transfer,
-            K::Secret,
-            K::NotExecutable,
-            K::NotFound,
-            K::Interrupted,
-            K::Internal,
-        ] {
+        for kind in FailureKind::ALL {
             let code = kind.exit_code();
             assert!(
                 crate::exit_code::ALL

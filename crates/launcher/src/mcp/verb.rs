@@ -165,27 +165,10 @@ impl Nested {
 
 /// Returns the kind of a failure of another process of ours.
 fn kind(word: &Value) -> FailureKind {
-    use FailureKind as K;
-    let all = [
-        K::Usage,
-        K::Refused,
-        K::WrongState,
-        K::Driven,
-        K::Profile,
-        K::Workspace,
-        K::Engine,
-        K::Image,
-        K::State,
-        K::Transfer,
-        K::Service,
-        K::Secret,
-        K::NotExecutable,
-        K::NotFound,
-        K::Interrupted,
-    ];
     let word = word.as_str().unwrap_or_default();
-    let known = all.into_iter().find(|kind| kind.as_str() == word);
-    known.unwrap_or(K::Internal)
+    let mut all = FailureKind::ALL.into_iter();
+    all.find(|kind| kind.as_str() == word)
+        .unwrap_or(FailureKind::Internal)
 }
 
 fn read_back(file: &mut File, said: &mut Vec<u8>) -> io::Result<()> {

@@ -1,9 +1,9 @@
 //! `AuditLog`: what ran, what was judged and who approved it, as a chain of hashes.
 //!
-//! `audit.jsonl` in the state directory has a [line] for each, which only ever are appended.
-//! `audit.head` beside it says where the last one ends, so that lines that were cut off are missed.
-//! The log shows damage and careless edits. It can't convict its owner: who may write the state
-//! directory can write a whole new chain.
+//! `audit.jsonl` in the state directory has a [line] for each, and lines are only ever appended.
+//! `audit.head` beside it names the last line that was synced, so that lines that were cut off are
+//! missed. The log shows damage and careless edits. It can't bind a user who may write the state
+//! directory: such a user can write a whole new chain.
 
 pub mod event;
 pub mod line;
@@ -30,7 +30,7 @@ use crate::store::file::{ok_if_absent, write_atomically};
 pub enum Durability {
     /// It may be lost with the power.
     Written,
-    /// It, and all before it, are on the disk.
+    /// It, and all before it, are on the disk, and are missed from then on if they are cut off.
     Synced,
 }
 
@@ -42,7 +42,7 @@ pub struct AuditLog {
     lock: PathBuf,
 }
 
-/// The last entry.
+/// An entry, and where it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
     n: u64,
@@ -86,23 +86,24 @@ impl AuditLog {
             .append(true)
             .open(&self.log)
             .at(&self.log)?;
-        let head = self.repaired(&mut file)?;
+        let last = self.last(&mut file)?;
         let entry = Entry {
-            n: head.n + 1,
+            n: last.n + 1,
             at: milliseconds_since_1970(),
-            prev: head.hash,
+            prev: last.hash,
             session: session.to_string(),
             event,
         };
         let (line, hash) = entry.to_line().at(&self.log)?;
         file.write_all(line.as_bytes()).at(&self.log)?;
-        if durability == Durability::Synced {
-            file.sync_data().at(&self.log)?;
+        if durability == Durability::Written {
+            return Ok(());
         }
+        file.sync_data().at(&self.log)?;
         self.set_head(Head {
             n: entry.n,
             hash,
-            end: head.end + line.len() as u64,
+            end: last.end + line.len() as u64,
         })
     }
 
@@ -122,33 +123,25 @@ impl AuditLog {
         Ok(lock)
     }
 
-    /// Returns the head once more, with what a process left that was killed in between: a whole
-    /// line counts, a part of one was never an entry.
-    fn repaired(&self, file: &mut File) -> Result<Head, PathError> {
-        let head = self.head()?;
-        let length = file.metadata().at(&self.log)?.len();
-        if length <= head.end {
-            return Ok(head);
-        }
+    /// Finds the last entry, from the head on. A part of a line, which a process wrote that was
+    /// killed, was never an entry, and goes.
+    fn last(&self, file: &mut File) -> Result<Head, PathError> {
+        let mut last = self.head()?;
         let mut rest = Vec::new();
-        file.seek(SeekFrom::Start(head.end)).at(&self.log)?;
+        file.seek(SeekFrom::Start(last.end)).at(&self.log)?;
         file.read_to_end(&mut rest).at(&self.log)?;
-        let whole = rest.strip_suffix(b"\n").and_then(Entry::parse);
-        match whole {
-            Some((entry, hash)) if entry.n == head.n + 1 && entry.prev == head.hash => Ok(Head {
-                n: entry.n,
-                hash,
-                end: length,
-            }),
-            _ if rest.contains(&b'\n') => Ok(Head {
-                end: length,
-                ..head
-            }),
-            _ => {
-                file.set_len(head.end).at(&self.log)?;
-                Ok(head)
+        for line in rest.split_inclusive(|byte| *byte == b'\n') {
+            let Some(whole) = line.strip_suffix(b"\n") else {
+                file.set_len(last.end).at(&self.log)?;
+                break;
+            };
+            last.end += line.len() as u64;
+            // One that is damaged stays for `verify` to name.
+            if let Some((entry, hash)) = Entry::parse(whole) {
+                (last.n, last.hash) = (entry.n, hash);
             }
         }
+        Ok(last)
     }
 
     fn head(&self) -> Result<Head, PathError> {

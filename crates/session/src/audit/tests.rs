@@ -24,9 +24,13 @@ impl Scene {
     }
 
     fn append(&self) {
+        self.append_as(Durability::Synced);
+    }
+
+    fn append_as(&self, durability: Durability) {
         let session = "shop".parse().unwrap();
         self.log
-            .append(&session, AuditEvent::Removed, Durability::Written)
+            .append(&session, AuditEvent::Removed, durability)
             .unwrap();
     }
 
@@ -108,6 +112,30 @@ fn lines_that_were_removed_moved_or_added_are_missed() {
         scene.write(&text(order));
         scene.is(entries, Some(damage));
     }
+}
+
+/// After a power cut the head may name an older line than the last, and never a newer one.
+#[test]
+fn the_head_names_the_last_synced_line() {
+    let scene = Scene::of(2);
+    let head = scene.log.head().unwrap();
+    (0..3).for_each(|_| scene.append_as(Durability::Written));
+    assert_eq!(scene.log.head().unwrap(), head);
+    scene.is(5, None);
+    let all = lines(&scene.text());
+    scene.write(&all[..3].concat());
+    scene.is(3, None);
+    scene.append();
+    scene.is(4, None);
+    assert_eq!(scene.log.head().unwrap().n, 4);
+}
+
+/// A whole chain in the place of the one that the head knows.
+#[test]
+fn another_chain_is_no_log_of_this_head() {
+    let scene = Scene::of(2);
+    scene.write(&Scene::of(2).text());
+    scene.is(1, Some(DamageKind::Changed));
 }
 
 /// What a process leaves that is killed while it appends: a part of a line, or a line that the

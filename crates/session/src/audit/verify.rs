@@ -35,8 +35,6 @@ pub enum DamageKind {
     OutOfOrder,
     /// It is the last one, and `audit.head` knows more.
     CutOff,
-    /// It is not in `audit.head`.
-    Added,
 }
 
 impl fmt::Display for Damage {
@@ -53,7 +51,6 @@ impl fmt::Display for Damage {
                 "line {line} does not follow the line before: lines were removed, added or moved"
             ),
             DamageKind::CutOff => write!(f, "what came after line {line} is missing"),
-            DamageKind::Added => write!(f, "line {line} was added by another program"),
         }
     }
 }
@@ -87,9 +84,14 @@ impl AuditLog {
                 None | Some(None) => Some(changed(line, next)),
                 Some(Some((entry, hash))) => {
                     let follows = entry.n == number as u64 && entry.prev == before;
+                    let is_head = entry.n != head.n || hash == head.hash;
                     before = hash;
                     entries.push(entry);
-                    (!follows).then_some(DamageKind::OutOfOrder)
+                    match (follows, is_head) {
+                        (true, true) => None,
+                        (false, _) => Some(DamageKind::OutOfOrder),
+                        (true, false) => Some(DamageKind::Changed),
+                    }
                 }
             };
             if let Some(what) = what {
@@ -99,15 +101,9 @@ impl AuditLog {
             }
         }
         let read = entries.len();
-        if damage.is_none() {
-            // A process that was killed has left one line at most that the head does not know.
-            let what = match read as u64 {
-                n if n < head.n => Some(DamageKind::CutOff),
-                n if n == head.n && before != head.hash => Some(DamageKind::Changed),
-                n if n > head.n + 1 => Some(DamageKind::Added),
-                _ => None,
-            };
-            damage = what.map(|what| Damage { line: read, what });
+        if damage.is_none() && (read as u64) < head.n {
+            let what = DamageKind::CutOff;
+            damage = Some(Damage { line: read, what });
         }
         Ok(Verified { entries, damage })
     }

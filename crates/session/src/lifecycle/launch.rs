@@ -147,12 +147,12 @@ impl Guarded {
         let input = InputLog::create(&run_dir, spec.log)?;
         let summary = RunSummary::begin(spec, run_dir.number);
         summary.write(&run_dir)?;
-        self.setup
-            .update(|record| record.run_again(spec.record(cx)))?;
         let dir = self.setup.dir();
         let started = summary.audited(spec);
         dir.audit_log()
             .append(dir.id(), started, Durability::Written)?;
+        self.setup
+            .update(|record| record.run_again(spec.record(cx)))?;
         let Launched {
             session,
             gateway,

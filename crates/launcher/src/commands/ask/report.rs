@@ -98,29 +98,16 @@ impl<'a> Reporter<'a> {
 
     /// Gives an answer that was given before.
     pub(super) fn answered_before(&self, session: &SessionId, answer: &str) {
-        let rest = json!({ "session": session.as_str(), "repeated": true });
-        match self.report {
-            Report::Answer => self.app.ui.result(answer),
-            Report::Envelope => self.with_answer(rest, answer),
-            Report::Stream => {
-                self.with_answer(json!({ "type": "answer" }), answer);
-                self.line(&merged(json!({ "type": "end" }), rest));
-            }
-        }
+        self.end(
+            json!({ "session": session.as_str(), "repeated": true }),
+            answer,
+        );
     }
 
     /// Says why there is no answer.
     pub(super) fn failed(&self, text: &str, code: ExitCode) {
         let object = no_answer(text);
-        let rest = json!({ "exit": code.value() });
-        match self.report {
-            Report::Answer => self.app.ui.result(&object),
-            Report::Envelope => self.with_answer(rest, &object),
-            Report::Stream => {
-                self.with_answer(json!({ "type": "answer" }), &object);
-                self.line(&merged(json!({ "type": "end" }), rest));
-            }
-        }
+        self.end(json!({ "exit": code.value() }), &object);
     }
 
     /// Tells how the turn ended. Returns the exit code that stands for it.
@@ -148,29 +135,49 @@ impl<'a> Reporter<'a> {
             "spill": ended.spill,
             "duration_ms": u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
         });
-        match self.report {
-            Report::Answer => self.app.ui.result(&object),
-            Report::Envelope => self.with_answer(rest, &object),
-            Report::Stream => {
-                self.with_answer(json!({ "type": "answer" }), &object);
-                self.line(&merged(json!({ "type": "end" }), rest));
-            }
-        }
+        self.end(rest, &object);
         code
     }
 
+    /// Prints the answer, and what else is known where it is wanted.
+    fn end(&self, rest: Value, answer: &str) {
+        match self.report {
+            Report::Answer => self.print(answer),
+            Report::Envelope => self.with_answer(rest, answer),
+            Report::Stream => {
+                self.with_answer(json!({ "type": "answer" }), answer);
+                self.line(&merged(json!({ "type": "end" }), rest));
+            }
+        }
+    }
+
     fn line(&self, value: &Value) {
-        self.app.ui.json_line(value);
+        self.print(&value.to_string());
     }
 
     /// Prints an object with the answer in it, as the command wrote it.
     fn with_answer(&self, object: Value, answer: &str) {
         let text = object.to_string();
         let start = text.strip_suffix('}').unwrap_or_default();
-        self.app
-            .ui
-            .result(&format!("{start},\"answer\":{answer}}}"));
+        self.print(&format!("{start},\"answer\":{answer}}}"));
     }
+
+    fn print(&self, json: &str) {
+        self.app.ui.result(&inert(json));
+    }
+}
+
+/// Writes the control characters that JSON lets stand, DEL and C1, as escapes: a terminal acts on
+/// them, and they mean the same.
+fn inert(json: &str) -> String {
+    let mut line = String::with_capacity(json.len());
+    for char in json.chars() {
+        match char.is_control() {
+            true => line.push_str(&format!("\\u{:04x}", u32::from(char))),
+            false => line.push(char),
+        }
+    }
+    line
 }
 
 fn no_answer(text: &str) -> String {
@@ -221,6 +228,15 @@ mod tests {
         assert_eq!(push(b"\xa9b\xff\xe2\x82"), "éb\u{fffd}");
         assert_eq!(push(b"\xac"), "€");
         assert_eq!(push(b"\xff"), "\u{fffd}");
+    }
+
+    #[test]
+    fn ui_03_no_control_character_is_printed() {
+        let answer = "{\"a\":\"\u{9b}2J\u{7f}\u{e9}\"}";
+        let printed = inert(answer);
+        assert_eq!(printed, "{\"a\":\"\\u009b2J\\u007f\u{e9}\"}");
+        let same = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        assert_eq!(same(&printed), same(answer));
     }
 
     #[test]
