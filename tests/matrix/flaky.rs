@@ -9,11 +9,7 @@ pub(crate) struct Flaky {
 }
 
 /// Every other scenario that fails once fails the run.
-pub(crate) const KNOWN: &[Flaky] = &[Flaky {
-    scenario: "pool/kept-launcher-killed-while-it-is-made",
-    reason: "it kills the keeper while the next container is made, and can't choose the moment: \
-             between the collection and the gate, what waits is to be settled before the next run",
-}];
+pub(crate) const KNOWN: &[Flaky] = &[];
 
 /// Returns why a scenario may be flaky.
 pub(crate) fn reason(scenario: &str) -> Option<&'static str> {
