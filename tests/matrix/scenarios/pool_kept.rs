@@ -18,6 +18,7 @@ scenarios! {
     "pool/kept-with-a-network" => with_network;
     "pool/kept-what-does-not-fit-or-run" => does_not_fit;
     "pool/kept-launcher-killed-while-it-is-made" => killed;
+    "pool/kept-half-made-is-pruned-without-its-copy" => half_made;
     "pool/kept-rm-discard-drain" => removed;
 }
 
@@ -251,6 +252,31 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
             &waiting(ctx)?,
             &vec!["s".to_owned()],
         )?;
+    }
+    over(ctx, &["s"])
+}
+
+/// As when a launcher is killed between its engine's answer and its own word of it.
+fn half_made(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", TREE);
+    filled(ctx)?;
+    let session = ctx.state().join("sessions/s");
+    for (number, verb) in [["prune", "--yes"].as_slice(), &["recover"]]
+        .into_iter()
+        .enumerate()
+    {
+        run(ctx, "s", "never", &format!("echo kept > kept{number}"))?.expect_code(120)?;
+        expect("its container is there", || {
+            matches!(container(ctx, "s"), Ok(Some(_)))
+        })?;
+        fs::rename(session.join("spare"), session.join("spare.partial"))
+            .map_err(|error| error.to_string())?;
+        ctx.lazaret(verb)?.expect_code(0)?;
+        expect_eq("no container", &container(ctx, "s")?, &None)?;
+        write(&workspace, "a", &format!("{number}\n"))?;
+        run(ctx, "s", "never", &format!("cat a kept{number}"))?
+            .expect_code(120)?
+            .expect_text(&format!("{number}\nkept\n"))?;
     }
     over(ctx, &["s"])
 }

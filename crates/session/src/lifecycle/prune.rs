@@ -265,7 +265,7 @@ impl Plan {
                 continue;
             }
             let inventory = objects.of_these(inventory.clone());
-            match inventory.remove(engine) {
+            match objects.remove(engine, tag, &inventory) {
                 Ok(()) => pruned.removed.add(&inventory),
                 Err(error) => {
                     stuck.insert(tag.clone());
@@ -361,6 +361,21 @@ impl RemovableObjects {
             (is_removable(&found.1) && !is_kept(found)) || next_containers.volumes.contains(found)
         });
         all
+    }
+
+    /// Removes what may go of one owner. Where that is a next container only, its session's copy
+    /// stays, which goes with a container everywhere else.
+    fn remove(
+        &self,
+        engine: &dyn Engine,
+        tag: &str,
+        inventory: &Inventory,
+    ) -> Result<(), EngineError> {
+        let half_made = (self.half_made.iter()).find(|owner| owner.tag.as_str() == tag);
+        match half_made {
+            Some(owner) => inventory.remove_transient(engine, owner),
+            None => inventory.remove(engine),
+        }
     }
 }
 
