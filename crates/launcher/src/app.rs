@@ -6,6 +6,7 @@ use std::fs::File;
 use lazaret_runtime::{DecidedBy, Detected, EngineChoice, EngineInfo, EngineRequest, InfoCache};
 use lazaret_tree::escape;
 
+use crate::config::Config;
 use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, unusable};
@@ -22,8 +23,8 @@ pub struct GlobalOptions {
     #[arg(long, global = true, help_heading = "Global options")]
     pub json: bool,
     /// Engine: docker, podman, apple, or an endpoint such as unix:///run/podman/podman.sock
-    /// [env: LAZARET_ENGINE] [default: what DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST or
-    /// Docker's current context names, else the first one found]
+    /// [env: LAZARET_ENGINE] [default: what DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST, config.toml
+    /// or Docker's current context names, else the first one found]
     #[arg(
         long,
         global = true,
@@ -101,6 +102,8 @@ impl EngineName {
 
 /// Names an engine where `--engine` does not.
 const ENGINE_VARIABLE: &str = "LAZARET_ENGINE";
+/// Name the engine of Docker's and Podman's own clients.
+const ENGINES_OWN: [&str; 3] = ["CONTAINER_HOST", "DOCKER_CONTEXT", "DOCKER_HOST"];
 
 impl Options {
     /// Joins what was typed with the environment.
@@ -172,7 +175,7 @@ impl App {
     /// # Errors
     /// Says where it was tried, what went wrong there, and what to do.
     pub fn engine(&self) -> Result<Detected, Failure> {
-        self.connect(&self.engine_request()?, None)
+        self.connect(&self.default_engine()?, None)
     }
 
     /// Connects to the engine that a run is for: the one that was named, that its session
@@ -188,7 +191,7 @@ impl App {
     ) -> Result<Detected, Failure> {
         let request = match record {
             Some(record) => self.request_at(&record.engine, format!("session {}", record.id))?,
-            None => self.engine_request()?,
+            None => self.default_engine()?,
         };
         self.connect(&request, Some(cache))
     }
@@ -257,6 +260,24 @@ impl App {
         }
     }
 
+    /// Returns which engine is used where nothing else says so: the one that was asked for, else
+    /// that of `config.toml`, unless a variable of an engine's own names one.
+    ///
+    /// # Errors
+    /// When what names one names none, or the configuration is wrong.
+    pub fn default_engine(&self) -> Result<EngineRequest, Failure> {
+        let is_named = self.options.engine.is_some()
+            || ENGINES_OWN.iter().any(|name| self.env.os(name).is_some());
+        // Without a home there is no configuration either.
+        if is_named || self.env.config_dir().is_err() {
+            return self.engine_request();
+        }
+        match Config::load(&self.env)?.engine {
+            Some(text) => request(&text, DecidedBy::Config(Config::file(&self.env)?)),
+            None => self.engine_request(),
+        }
+    }
+
     /// Returns which engine was asked for, by `--engine` or `LAZARET_ENGINE`.
     ///
     /// # Errors
@@ -266,10 +287,14 @@ impl App {
             let auto = EngineChoice::Auto;
             return Ok(EngineRequest::by(auto, DecidedBy::Detected));
         };
-        match text.parse::<EngineChoice>() {
-            Ok(choice) => Ok(EngineRequest::by(choice, by.clone())),
-            Err(error) => Err(unusable(by, error)),
-        }
+        request(text, by.clone())
+    }
+}
+
+fn request(text: &str, by: DecidedBy) -> Result<EngineRequest, Failure> {
+    match text.parse::<EngineChoice>() {
+        Ok(choice) => Ok(EngineRequest::by(choice, by)),
+        Err(error) => Err(unusable(&by, error)),
     }
 }
 

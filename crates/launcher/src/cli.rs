@@ -13,6 +13,15 @@ use crate::ui::{
     ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity, sanitize,
 };
 
+/// What `--version` prints: also what the program was built from.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\nbuilt from ",
+    env!("LAZARET_SOURCE"),
+    " for ",
+    env!("LAZARET_TARGET"),
+);
+
 /// Runs a coding agent, or any command you don't trust, in a hardened container.
 ///
 /// The project is copied in, never mounted. What changed comes back only through a gate
@@ -21,6 +30,7 @@ use crate::ui::{
 #[command(
     name = "lazaret",
     version,
+    long_version = LONG_VERSION,
     propagate_version = true,
     max_term_width = 100
 )]

@@ -10,6 +10,7 @@ mod captures;
 pub mod cli;
 mod commands;
 mod commits;
+mod config;
 pub mod decide;
 pub mod demo;
 pub mod environment;

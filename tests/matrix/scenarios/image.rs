@@ -69,6 +69,7 @@ fn rust(ctx: &Ctx) -> Result<(), String> {
 /// tests run in a copy in the workspace, offline.
 fn node(ctx: &Ctx) -> Result<(), String> {
     build(ctx, "node")?;
+    begun(ctx)?;
     declare_component(
         ctx,
         "minimist",
@@ -80,6 +81,27 @@ fn node(ctx: &Ctx) -> Result<(), String> {
     let script = "cp -R /opt/minimist .; cd minimist; ls test/*.js | wc -l; \
         node node_modules/tape/bin/tape 'test/*.js' | tail -n 6; cd ..; rm -r minimist";
     package(ctx, "node", "minimist", script, "# pass")
+}
+
+/// `init` in a project of npm's: its tests run, and its downloads lie in a volume.
+fn begun(ctx: &Ctx) -> Result<(), String> {
+    let test = "node -e 'console.log(1 + 1, process.env.npm_config_cache)'";
+    let package = serde_json::json!({ "name": "app", "scripts": { "test": test } });
+    let workspace = ctx.workspace("app", "");
+    fs::write(workspace.join("package.json"), package.to_string())
+        .map_err(|error| error.to_string())?;
+    let written = ctx.run_json("init -w app --extends base --json")?;
+    expect_eq("the image", &written["image"], &"node")?;
+    let script = "run -w app --apply never -- sh -c";
+    let script = ctx.script(
+        script,
+        "npm test; mountpoint /caches/npm; echo > /caches/npm/x",
+    );
+    let ran = script.run()?;
+    ran.expect_code(0)?;
+    ran.expect_text("2 /caches/npm")?
+        .expect_text("/caches/npm is a mountpoint")
+        .map(drop)
 }
 
 fn python(ctx: &Ctx) -> Result<(), String> {

@@ -10,23 +10,55 @@ use xshell::{Shell, cmd};
 /// Binaries in the archive: the launcher, and the porter inside it.
 const ROOTS: [&str; 2] = ["lazaret-launcher", "lazaret-porter"];
 
-/// Each licence text once, under the names of the crates that come with it.
-pub(super) fn collect(sh: &Shell) -> Result<String> {
-    let linked = linked(sh)?;
-    let metadata = cmd!(sh, "cargo metadata --format-version 1 --locked")
-        .quiet()
-        .read()?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+/// The crates that are linked in.
+#[derive(Debug)]
+pub(super) struct Linked {
+    /// What `cargo metadata` says of all crates.
+    pub(super) metadata: serde_json::Value,
+    /// `name version` of each that is linked in.
+    ids: BTreeSet<String>,
+}
+
+impl Linked {
+    /// Asks cargo.
+    ///
+    /// # Errors
+    /// Cargo's.
+    pub(super) fn read(sh: &Shell) -> Result<Self> {
+        let metadata = cmd!(sh, "cargo metadata --format-version 1 --locked")
+            .quiet()
+            .read()?;
+        Ok(Self {
+            metadata: serde_json::from_str(&metadata)?,
+            ids: linked(sh)?,
+        })
+    }
+
+    /// Whether a crate, as `name version`, is linked in.
+    pub(super) fn holds(&self, id: &str) -> bool {
+        self.ids.contains(id)
+    }
+
+    /// Each licence text once, under the names of the crates that come with it.
+    ///
+    /// # Errors
+    /// A crate has no licence, or its text can't be read.
+    pub(super) fn licences(&self) -> Result<String> {
+        collect(self)
+    }
+}
+
+fn collect(linked: &Linked) -> Result<String> {
     let mut summary = String::new();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for package in metadata["packages"]
+    for package in linked.metadata["packages"]
         .as_array()
         .context("cargo metadata has packages")?
     {
         let field = |name: &str| package[name].as_str().unwrap_or_default();
         let id = format!("{} {}", field("name"), field("version"));
         // Ours have the licences at the top of the archive.
-        if !linked.contains(&id) || package["source"].is_null() {
+        if !linked.holds(&id) || package["source"].is_null() {
             continue;
         }
         if field("license").is_empty() {

@@ -1,12 +1,15 @@
-//! `cargo xtask dist`: one archive that runs where the repository is not.
+//! `cargo xtask dist`: one archive that runs where the repository is not, and a Debian package of
+//! the same files.
 //!
 //! A static `lazaret` with images, profiles and porter inside, completions, manual pages,
 //! documentation, licences, checksums. The archive is reproducible: sorted, no owners, the time of the
 //! commit (or of `SOURCE_DATE_EPOCH`), no paths of this machine in the program.
 
 mod archive;
+mod deb;
 mod elf;
 mod licences;
+mod sbom;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +18,8 @@ use anyhow::{Context as _, Result, bail};
 use sha2::{Digest as _, Sha256};
 use xshell::{Shell, cmd};
 
+use self::deb::Package;
+use self::licences::Linked;
 use crate::flags;
 use crate::project::{self, Porter};
 use crate::section::Section;
@@ -38,14 +43,26 @@ impl flags::Dist {
         let out = project::target_dir(sh).join("dist");
         let stage = out.join(&name);
         sh.remove_path(&stage)?;
-        stage_files(sh, &lazaret, &stage)?;
+        let mtime = commit_time(sh)?;
+        stage_files(sh, &lazaret, &stage, mtime)?;
 
         let archive = out.join(format!("{name}.tar.gz"));
-        archive::write(&stage, &name, commit_time(sh)?, &archive)?;
-        let digest = hex_digest(&fs::read(&archive)?);
-        let sum = out.join(format!("{name}.tar.gz.sha256"));
-        sh.write_file(&sum, format!("{digest}  {name}.tar.gz\n"))?;
-        println!("{digest}  {}", archive.display());
+        archive::write(&stage, &name, mtime, &archive)?;
+        let package = Package {
+            stage: &stage,
+            version: env!("CARGO_PKG_VERSION"),
+            triple: &triple,
+            mtime,
+        };
+        let deb = out.join(package.file_name()?);
+        package.write(&deb)?;
+        for path in [archive, deb] {
+            let digest = hex_digest(&fs::read(&path)?);
+            let file = path.file_name().context("a file")?.to_string_lossy();
+            let sum = path.with_added_extension("sha256");
+            sh.write_file(sum, format!("{digest}  {file}\n"))?;
+            println!("{digest}  {}", path.display());
+        }
         Ok(())
     }
 }
@@ -80,7 +97,7 @@ pub fn build(sh: &Shell, triple: &str) -> Result<PathBuf> {
     Ok(lazaret)
 }
 
-fn stage_files(sh: &Shell, lazaret: &Path, stage: &Path) -> Result<()> {
+fn stage_files(sh: &Shell, lazaret: &Path, stage: &Path, mtime: u64) -> Result<()> {
     let _section = Section::new(sh, "completions, manual pages, licences");
     sh.create_dir(stage.join("completions"))?;
     sh.create_dir(stage.join("man/man1"))?;
@@ -100,7 +117,16 @@ fn stage_files(sh: &Shell, lazaret: &Path, stage: &Path) -> Result<()> {
         sh.create_dir(copy.parent().context("a folder")?)?;
         sh.copy_file(paper, copy)?;
     }
-    sh.write_file(stage.join("THIRD-PARTY.txt"), licences::collect(sh)?)?;
+    let linked = Linked::read(sh)?;
+    sh.write_file(stage.join("THIRD-PARTY.txt"), linked.licences()?)?;
+    let name = stage.file_name().context("a folder")?.to_string_lossy();
+    let moment = format!("@{mtime}");
+    let created = cmd!(sh, "date --utc --date={moment} +%Y-%m-%dT%H:%M:%SZ")
+        .quiet()
+        .read()?;
+    let bill = sbom::document(&linked.metadata, |id| linked.holds(id), &name, &created)?;
+    let bill = serde_json::to_string_pretty(&bill)?;
+    sh.write_file(stage.join("sbom.spdx.json"), format!("{bill}\n"))?;
 
     let mut sums = String::new();
     for file in archive::files(stage)? {

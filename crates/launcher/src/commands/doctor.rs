@@ -75,7 +75,7 @@ fn examine(app: &App) -> Result<Report, Failure> {
         config.check(app.env.uid)?;
     }
     let Candidates { by, tried: engines } =
-        lazaret_runtime::candidates(&app.engine_request()?, &app.env.for_detection());
+        lazaret_runtime::candidates(&app.default_engine()?, &app.env.for_detection());
     let used = engines
         .iter()
         .position(|candidate| candidate.result.is_ok());

@@ -147,7 +147,7 @@ pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
         idle,
     } = kept;
     let ordered = Ordered::hear(app)?;
-    let profile = profile::load(&run.profile, &app.env)?;
+    let profile = profile::load(&run.profile_name(app)?, &app.env)?;
     let (scope, selector) = args::scope(&run, profile, app)?;
     let typed = run.timeout.map(|Span(timeout)| timeout);
     let timeout = match limit {

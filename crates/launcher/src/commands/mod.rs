@@ -18,6 +18,7 @@ pub(crate) mod exec;
 pub(crate) mod export;
 pub(crate) mod home;
 pub(crate) mod image;
+pub(crate) mod init;
 pub(crate) mod limits;
 mod live_run;
 pub(crate) mod logs;
@@ -56,6 +57,7 @@ use crate::own_dirs;
 #[derive(Debug, Subcommand)]
 // A doc comment on a variant would hide that of its `Args`, which is the help.
 pub enum Command {
+    Init(init::Args),
     Run(run::RunArgs),
     Start(start::Args),
     Attach(attach::Args),
@@ -114,6 +116,7 @@ pub(crate) fn run(command: Command, line: CommandLine, app: &App) -> Result<Exit
         _ => own_dirs::check(&app.env)?,
     }
     match command {
+        Command::Init(args) => init::run(args, app),
         Command::Run(args) => run::run(args, app),
         Command::Start(args) => start::run(args, app),
         Command::Attach(args) => attach::run(args, app),

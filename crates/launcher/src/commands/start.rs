@@ -39,7 +39,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let Args { run, stay, attach } = args;
     let run = of_session(run, app)?;
     if run.dry_run {
-        let profile = profile::load(&run.profile, &app.env)?;
+        let profile = profile::load(&run.profile_name(app)?, &app.env)?;
         return dry_run_of(&run, profile, app);
     }
     if is_keeper(app) {
@@ -84,11 +84,12 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
 
 /// Fills in what a session knows, if one is named in place of a profile.
 fn of_session(run: RunArgs, app: &App) -> Result<RunArgs, Failure> {
-    let Err(unknown) = profile::load(&run.profile, &app.env) else {
+    let named = run.profile_name(app)?;
+    let Err(unknown) = profile::load(&named, &app.env) else {
         return Ok(run);
     };
     let store = Store::open_if_there(&app.env.state_dir()?)?;
-    let id = run.profile.parse::<SessionId>().ok();
+    let id = named.parse::<SessionId>().ok();
     let dir = store.zip(id).and_then(|(store, id)| store.find(&id).ok());
     let Some(dir) = dir.filter(|_| run.name.is_none()) else {
         return Err(unknown);
@@ -99,7 +100,7 @@ fn of_session(run: RunArgs, app: &App) -> Result<RunArgs, Failure> {
             true => record.command,
             false => run.command,
         },
-        profile: record.profile,
+        profile: Some(record.profile),
         workspace: run.workspace.or(Some(record.workspace)),
         name: Some(record.id),
         ..run

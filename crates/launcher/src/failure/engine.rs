@@ -77,6 +77,9 @@ pub(crate) fn way_out(by: &DecidedBy) -> String {
             "Start that engine, `unset {name}`, or type another engine's address: `--engine \
              unix:///var/run/docker.sock`."
         ),
+        DecidedBy::Config(_) => "Start that engine, correct the file, or name another engine with \
+                                 --engine; `lazaret doctor` shows what was tried."
+            .to_owned(),
         DecidedBy::CurrentContext(_) => "Start that engine, choose another context (`docker \
                                          context use default`), or type another engine's \
                                          address: `--engine unix:///var/run/docker.sock`."

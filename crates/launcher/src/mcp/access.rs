@@ -1,40 +1,17 @@
 //! `Access`: which workspaces and profiles an outer agent may use.
 
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
 use lazaret_session::store::record::Record;
 use rustix::fs::{Mode, OFlags, openat};
-use serde::Deserialize;
 
+use crate::config::{Config, McpConfig};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
-use crate::profile::{self, ProfileError};
+use crate::profile;
 use crate::resolve::workspace;
-
-/// The file in lazaret's configuration directory, which no workspace can hold.
-const FILE: &str = "config.toml";
-/// The most bytes of it.
-const MOST_BYTES: u64 = 256 << 10;
-
-/// What of the file is read here.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawConfig {
-    mcp: Option<RawMcp>,
-}
-
-/// `[mcp]`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawMcp {
-    #[serde(default)]
-    roots: Vec<PathBuf>,
-    #[serde(default)]
-    profiles: Vec<String>,
-}
 
 /// Which workspaces and profiles an outer agent may use.
 #[derive(Debug)]
@@ -53,23 +30,10 @@ impl Access {
     /// # Errors
     /// It is not there, or names something that no agent may have.
     pub(super) fn load(env: &Environment) -> Result<Self, Failure> {
-        let file = env.config_dir()?.join(FILE);
-        let text = match read(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unset(&file)),
-            Err(error) => {
-                let text = format!("{} can't be read", file.display());
-                return Err(Failure::new(FailureKind::Profile, error).context(text));
-            }
-        };
+        let file = Config::file(env)?;
         let shown = file.display().to_string();
-        let raw: RawConfig = toml::from_str(&text).map_err(|error| {
-            Failure::new(
-                FailureKind::Profile,
-                ProfileError::of_toml(&shown, &text, &error),
-            )
-        })?;
-        let RawMcp { roots, profiles } = raw.mcp.ok_or_else(|| unset(&file))?;
+        let config = Config::load(env)?;
+        let McpConfig { roots, profiles } = config.mcp.ok_or_else(|| unset(&file))?;
         if roots.is_empty() || profiles.is_empty() {
             return Err(unset(&file));
         }
@@ -215,18 +179,6 @@ fn unusable(text: &str, error: io::Error) -> Failure {
     failure.hinted("Name a directory that is there. Links below the roots are not followed.")
 }
 
-fn read(file: &Path) -> io::Result<String> {
-    use std::io::Read as _;
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened = fs::File::from(rustix::fs::open(file, flags, Mode::empty())?);
-    if !opened.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let mut text = String::new();
-    opened.take(MOST_BYTES).read_to_string(&mut text)?;
-    Ok(text)
-}
-
 fn unset(file: &Path) -> Failure {
     let text = "nothing says which workspaces and profiles a client of `lazaret mcp` may use";
     Failure::message(FailureKind::Profile, text).hinted(format!(
@@ -237,6 +189,8 @@ fn unset(file: &Path) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn access(root: &Path) -> Access {

@@ -22,6 +22,8 @@ pub(super) fn merged(own: &Source<'_>, base: &Source<'_>) -> Result<String, Prof
     // Its own keys are checked where they are written.
     own.parse()?;
     let mut table = table(base)?;
+    // They are the other profile's.
+    table.remove("projects");
     overlay(&mut table, self::table(own)?);
     table.remove("extends");
     toml::to_string(&table).map_err(|error| {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -76,6 +76,28 @@ pub fn load(name: &str, env: &Environment) -> Result<Profile, Failure> {
         "There are: {}. A path must hold a `/` or end in `.toml`.",
         known.join(", ")
     )))
+}
+
+/// Reads the text of a profile of the user's own that is no file yet.
+///
+/// # Errors
+/// What is wrong in it.
+pub(crate) fn checked(name: &str, text: &str, env: &Environment) -> Result<Profile, Failure> {
+    let file = own_file(name, env)?;
+    let shown = file.display().to_string();
+    let source = Source { file: &shown, text };
+    resolved(name, Origin::File(file.clone()), &source, env)
+}
+
+/// Returns where the user's own profile of a name is.
+///
+/// # Errors
+/// There is no directory for it.
+pub(crate) fn own_file(name: &str, env: &Environment) -> Result<PathBuf, Failure> {
+    Ok(env
+        .config_dir()?
+        .join("profiles")
+        .join(format!("{name}.toml")))
 }
 
 /// Reads a profile, joined with the one that it extends.
@@ -177,7 +199,7 @@ pub fn list(env: &Environment) -> Result<Vec<Listed>, Failure> {
 }
 
 /// Whether a name can be that of a file in the user's directory.
-fn is_plain(name: &str) -> bool {
+pub(crate) fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')
         && name
@@ -190,7 +212,7 @@ fn profile_file(error: io::Error) -> Failure {
 }
 
 /// Reads a file of the user's; `None` when it is not there.
-fn read(path: &Path) -> Result<Option<String>, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
     match open(path, OFlags::empty()) {
         Ok(file) => read_limited(file).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

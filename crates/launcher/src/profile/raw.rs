@@ -18,6 +18,8 @@ use super::units::{ByteSize, Cores, Count, Span};
 pub(super) struct RawProfile {
     pub(super) extends: Option<Spanned<String>>,
     pub(super) description: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) projects: Vec<Spanned<String>>,
     pub(super) image: Option<Spanned<String>>,
     pub(super) command: Option<Spanned<Vec<String>>>,
     #[serde(default)]

@@ -94,6 +94,8 @@ pub fn schema() -> Value {
             "extends": { "type": "string", "description": "A profile, built in or one of your \
                 own, whose keys hold where this one says nothing. Tables merge, lists replace." },
             "description": { "type": "string", "description": "What the profile is for." },
+            "projects": described(&strings, "Directories for which this profile is the one that \
+                `run` and `start` take without a name. Of your own profiles only."),
             "image": { "type": "string", "description": "The image to run on." },
             "command": described(&strings, "The program and its arguments."),
             "env": described(&map(json!({ "type": "string" })), "Variables for the command."),

@@ -266,6 +266,7 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
     let workspace = &raw.workspace;
     let others = [
         ("extends", raw.extends.as_ref().map(toml::Spanned::span)),
+        ("projects", raw.projects.first().map(toml::Spanned::span)),
         (
             "description",
             raw.description.as_ref().map(toml::Spanned::span),

@@ -11,6 +11,7 @@ mod git;
 mod git_from;
 mod git_runs;
 mod help;
+mod init;
 mod manual;
 mod memory;
 mod own_dirs;

@@ -39,6 +39,8 @@ pub enum DecidedBy {
     Variable(&'static str),
     /// Two variables that name two engines, so none is used.
     Variables(&'static str, &'static str),
+    /// `engine` of lazaret's own configuration, in this file.
+    Config(PathBuf),
     /// `currentContext` of Docker's configuration, in this file.
     CurrentContext(PathBuf),
     /// What a session, or a slot of the pool, was made in.
@@ -54,6 +56,7 @@ impl DecidedBy {
             Self::Flag => "--engine",
             Self::Variable(name) => name,
             Self::Variables(..) => "ambiguous",
+            Self::Config(_) => "config.toml",
             Self::CurrentContext(_) => "currentContext",
             Self::Record(_) => "record",
             Self::Detected => "detected",
@@ -66,6 +69,7 @@ impl fmt::Display for DecidedBy {
         match self {
             Self::Flag | Self::Variable(_) | Self::Detected => f.write_str(self.code()),
             Self::Variables(one, other) => write!(f, "{one} and {other}"),
+            Self::Config(file) => write!(f, "`engine` of {}", file.display()),
             Self::CurrentContext(file) => write!(f, "currentContext of {}", file.display()),
             Self::Record(what) => f.write_str(what),
         }

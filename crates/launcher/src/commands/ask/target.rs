@@ -187,10 +187,10 @@ impl Target {
             Self::Session { .. } => None,
         };
         RunArgs {
-            profile: match &profile.origin {
+            profile: Some(match &profile.origin {
                 profile::Origin::File(path) => path.display().to_string(),
                 profile::Origin::BuiltIn => profile.name.clone(),
-            },
+            }),
             workspace,
             name: Some(self.session().clone()),
             from: None,
@@ -224,7 +224,7 @@ pub(super) fn be_keeper(args: &Args, app: &App) -> Result<ExitCode, Failure> {
     let target = Target::find(args, app)?;
     let mut run = target.run();
     // As it was typed: a name is looked for where the front looked for it.
-    run.profile = args.target.clone();
+    run.profile = Some(args.target.clone());
     let kept = LiveRun {
         run,
         stay: Stay::Asked,

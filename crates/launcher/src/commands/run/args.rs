@@ -10,11 +10,12 @@ use lazaret_runtime::{EnvName, SessionId};
 use lazaret_transfer::FileSelector;
 
 use crate::app::App;
+use crate::config::Config;
 use crate::environment::StreamKind;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::Asked;
 use crate::profile::units::Span;
-use crate::profile::{ApplyMode, Profile, Publish, WORKSPACE_FILE, pass};
+use crate::profile::{self, ApplyMode, Profile, Publish, WORKSPACE_FILE, pass, profile_for};
 use crate::resolve::run_spec::RunRequest;
 use crate::resolve::scope::WorkspaceScope;
 use crate::resolve::workspace;
@@ -25,9 +26,10 @@ use lazaret_session::store::record::{KeepVolume, WriteScope};
 /// What is run, on what, and what becomes of it: options of `run` and `start`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Profile: a built-in name, one of your own, or a path to a TOML file
+    /// Profile: a built-in name, one of your own, or a path to a TOML file [default: yours for this
+    /// project, which `lazaret init` writes, else `profile` of config.toml]
     #[arg(value_name = "PROFILE")]
-    pub profile: String,
+    pub profile: Option<String>,
     /// Workspace [default: the current directory]
     #[arg(short, long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
@@ -128,6 +130,37 @@ impl FromStr for EnvVar {
             return Err("a value can't hold a NUL byte".to_owned());
         }
         Ok(Self { name, value })
+    }
+}
+
+impl Args {
+    /// Names the profile: the given one, else the user's for the workspace, else the user's default.
+    ///
+    /// # Errors
+    /// There is none, or the user's files are wrong.
+    pub(in crate::commands) fn profile_name(&self, app: &App) -> Result<String, Failure> {
+        if let Some(name) = &self.profile {
+            return Ok(name.clone());
+        }
+        let dir = match &self.workspace {
+            Some(dir) => app.env.cwd.join(dir),
+            None => app.env.cwd.clone(),
+        };
+        // What can't be used as a workspace is refused where it is opened.
+        let dir = std::fs::canonicalize(&dir).unwrap_or(dir);
+        if let Some(found) = profile_for(&dir, &app.env)? {
+            return Ok(found.name);
+        }
+        if let Some(name) = Config::load(&app.env)?.profile {
+            let loaded = profile::load(&name, &app.env);
+            loaded.map_err(|failure| failure.context("`profile` of config.toml"))?;
+            return Ok(name);
+        }
+        let text = format!("no profile is for {}", dir.display());
+        Err(Failure::message(FailureKind::Usage, text).hinted(
+            "`lazaret init` writes one for this project; `lazaret run PROFILE` names one, such as \
+             claude, and `lazaret profile ls` lists them.",
+        ))
     }
 }
 

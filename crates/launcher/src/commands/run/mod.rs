@@ -42,7 +42,7 @@ pub(crate) fn run(args: RunArgs, app: &App) -> Result<ExitCode, Failure> {
         what: args,
         interactive,
     } = args;
-    let profile = profile::load(&args.profile, &app.env)?;
+    let profile = profile::load(&args.profile_name(app)?, &app.env)?;
     if is_demo(&profile, &args) {
         return match args.dry_run {
             true => super::demo::dry_run(&profile, app),
