@@ -21,6 +21,7 @@ mod image;
 mod keeper;
 mod markdown;
 mod mcp;
+mod nonce;
 pub mod own_dirs;
 pub mod panic;
 pub mod porter;

@@ -51,7 +51,7 @@ fn agent(ctx: &Ctx, more: &str) {
     ctx.profile("nova", &toml);
 }
 
-fn ask(ctx: &Ctx, options: &str, request: &[u8]) -> Result<Call, String> {
+pub(super) fn ask(ctx: &Ctx, options: &str, request: &[u8]) -> Result<Call, String> {
     let file = ctx
         .home()
         .join(format!("{:x}.json", lazaret_tests::fnv(request)));
@@ -63,18 +63,18 @@ fn ask(ctx: &Ctx, options: &str, request: &[u8]) -> Result<Call, String> {
         .behind(shell))
 }
 
-fn asked(ctx: &Ctx, code: i32, options: &str, request: &str) -> Result<Output, String> {
+pub(super) fn asked(ctx: &Ctx, code: i32, options: &str, request: &str) -> Result<Output, String> {
     ask(ctx, options, request.as_bytes())?
         .run()?
         .expect_code(code)
 }
 
-fn sessions(ctx: &Ctx) -> Result<Vec<Value>, String> {
+pub(super) fn sessions(ctx: &Ctx) -> Result<Vec<Value>, String> {
     let listed = ctx.run_json("--json ls --all")?;
     Ok(listed.as_array().cloned().unwrap_or_default())
 }
 
-fn stop(ctx: &Ctx) -> Result<(), String> {
+pub(super) fn stop(ctx: &Ctx) -> Result<(), String> {
     for session in sessions(ctx)? {
         let name = session["session"].as_str().unwrap_or_default().to_owned();
         ctx.lazaret(&["stop", &name])?.output();

@@ -11,6 +11,7 @@ macro_rules! scenarios {
 
 mod agent;
 mod ask;
+mod ask_live;
 mod bad_input;
 mod deadline;
 mod depth;
@@ -120,4 +121,5 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     image_layers::SCENARIOS,
     agent::SCENARIOS,
     ask::SCENARIOS,
+    ask_live::SCENARIOS,
 ];

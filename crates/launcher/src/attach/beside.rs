@@ -11,6 +11,7 @@ use lazaret_session::output::terminal::{CommandInput as _, Typed, UserTerminal};
 use lazaret_session::spec::TerminalMode;
 use serde::{Deserialize, Serialize};
 
+use super::capped::Capped;
 use super::terminal::Terminal;
 use crate::app::App;
 use crate::environment::StreamKind;
@@ -48,13 +49,15 @@ pub(crate) enum BesideEnd {
     Lost,
 }
 
-/// Carries the streams of a process that was started, until it has ended.
+/// Carries the streams of a process that was started, until it has ended: stdout and stderr as far
+/// as they are capped.
 ///
 /// # Errors
 /// The terminal can't be used.
 pub(crate) fn carry(
     connection: &Connection,
     streams: Streams,
+    [out, err]: &mut [Capped; 2],
     app: &App,
 ) -> Result<BesideEnd, Failure> {
     let ui = &app.ui;
@@ -90,9 +93,9 @@ pub(crate) fn carry(
     }
     let mut end = BesideEnd::Lost;
     while let Ok(Some(frame)) = connection.read() {
-        let to = match (frame.kind, frame.channel) {
-            (Kind::Data, Channel::Stderr) => &mut stderr,
-            (Kind::Data, _) => &mut stdout,
+        let (to, shown) = match (frame.kind, frame.channel) {
+            (Kind::Data, Channel::Stderr) => (&mut stderr, err.take(&frame.payload)),
+            (Kind::Data, _) => (&mut stdout, out.take(&frame.payload)),
             (Kind::Exit, _) => {
                 if let Ok(Exit { code, .. }) = frame.parse() {
                     end = BesideEnd::Ended(i32::from(code));
@@ -102,7 +105,7 @@ pub(crate) fn carry(
             _ => continue,
         };
         // A reader that went away ends nothing (FLT-18).
-        drop(to.write_all(&frame.payload).and_then(|()| to.flush()));
+        drop(to.write_all(shown).and_then(|()| to.flush()));
     }
     let was_left = connection.is_closed();
     connection.close();

@@ -1,6 +1,7 @@
 //! A client that is attached to a session's command.
 
 pub(crate) mod beside;
+pub(crate) mod capped;
 pub mod keys;
 mod terminal;
 mod terminal_input;

@@ -1,19 +1,24 @@
 //! `lazaret exec`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::run::args::{EnvVar, own};
 use crate::app::App;
 use crate::attach::beside::{BesideEnd, StdinMode, Streams, carry};
+use crate::attach::capped::{Capped, Open, Spill};
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::nonce::nonce;
+use crate::profile::AskRules;
+use crate::profile::units::ByteSize;
 use crate::session_access::live::ask;
 use crate::session_access::named::{OneSession, Unnamed};
 use lazaret_session::keeper::message::{Exec, Request, Size};
 use lazaret_session::output::terminal::size;
 use lazaret_session::spec::TerminalMode;
-use lazaret_session::store::Store;
+use lazaret_session::store::{SessionDir, Store};
 
 /// Run a command beside the one of a session of `start`
 ///
@@ -38,6 +43,12 @@ pub struct Args {
     /// Let it go on when this process ends
     #[arg(long)]
     pub leave: bool,
+    /// Bytes of each stream that you get, such as 64k [default: all]
+    #[arg(long, value_name = "SIZE", conflicts_with = "terminal")]
+    pub cap: Option<ByteSize>,
+    /// Write the rest, up to 64 MiB of each stream, into a file in /tmp/lazaret inside
+    #[arg(long, requires = "cap")]
+    pub spill: bool,
     /// Command
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<String>,
@@ -70,6 +81,13 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     let id = args.session.find(Unnamed::Running, &store, app)?;
     let dir = store.find(&id)?;
+    let cap = args.cap.map_or(u64::MAX, |ByteSize(most)| most);
+    let mut streams = STREAMS.map(|_| Capped::new(cap, None));
+    if args.spill {
+        let directory = AskRules::default().spill;
+        streams = spilled(cap, &directory, &dir)?;
+        env.insert("LAZARET_SPILL".to_owned(), directory);
+    }
     let exec = Exec {
         argv: args.command,
         env,
@@ -78,13 +96,16 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         stdin: args.interactive || args.terminal,
         leave: args.leave,
         turn: false,
+        stays: false,
     };
     let terminal = match args.terminal {
         true => TerminalMode::Interactive,
         false => TerminalMode::None,
     };
     let (connection, _) = ask(&store, &dir, &Request::Exec(exec))?;
-    match carry(&connection, Streams { terminal, stdin }, app)? {
+    let ended = carry(&connection, Streams { terminal, stdin }, &mut streams, app)?;
+    say_what_is_cut(&mut streams, app);
+    match ended {
         BesideEnd::Ended(code) => Ok(ExitCode::of_command(code)),
         BesideEnd::Left => Ok(ExitCode::INTERRUPTED),
         BesideEnd::Lost => Err(Failure::message(
@@ -92,5 +113,34 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             format!("the command in session {id} was lost: its keeper is gone"),
         )
         .hinted(format!("Take it up with `lazaret recover {id}`."))),
+    }
+}
+
+/// Returns stdout and stderr of a process, whose rest is spilled.
+fn spilled(cap: u64, directory: &str, dir: &SessionDir) -> Result<[Capped; 2], Failure> {
+    let open = Arc::new(Open::default());
+    let run = nonce()?;
+    let run = run.get(..8).unwrap_or_default();
+    Ok(STREAMS.map(|(_, end)| {
+        let name = format!("exec-{run}.{end}");
+        Capped::new(cap, Some(Spill::new(dir, directory, name, &open)))
+    }))
+}
+
+/// Both streams: their names, and the ends of the names of their files.
+const STREAMS: [(&str, &str); 2] = [("stdout", "out"), ("stderr", "err")];
+
+/// Says where the rest of a stream is.
+fn say_what_is_cut(streams: &mut [Capped; 2], app: &App) {
+    for ((name, _), stream) in STREAMS.into_iter().zip(streams) {
+        let spilled = stream.finish();
+        if !stream.is_cut() {
+            continue;
+        }
+        let bytes = stream.bytes();
+        app.ui.warn(&match spilled {
+            Some(path) => format!("{name} has {bytes} bytes; what follows the cap is in {path}"),
+            None => format!("{name} has {bytes} bytes; what follows the cap was dropped"),
+        });
     }
 }

@@ -30,6 +30,8 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         env: Vec::new(),
         workdir: None,
         leave: false,
+        cap: None,
+        spill: false,
         command: ["sh", "-c", SHELL].map(str::to_owned).to_vec(),
     };
     exec::run(exec, app)

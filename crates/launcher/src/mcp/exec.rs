@@ -35,6 +35,7 @@ impl Host {
             stdin: input.stdin.is_some(),
             leave: false,
             turn: false,
+            stays: false,
         };
         let (connection, _) = ask(&store, &dir, &Request::Exec(exec))?;
         let closing = connection.clone();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::raw::RawAsk;
+use super::raw::{RawAsk, RawAskMode};
 use super::source::{ProfileError, Source};
 use lazaret_session::ask::answer::Sentinels;
 use toml::Spanned;
@@ -16,6 +16,8 @@ const MAX_OUTPUT: u64 = 64 << 20;
 /// `[ask]`: how a command is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskRules {
+    /// Which process gets a request.
+    pub mode: AskMode,
     /// The lines around an answer; `None` for lazaret's own.
     pub sentinels: Option<Sentinels>,
     /// Bytes of each stream that reach the caller.
@@ -26,9 +28,38 @@ pub struct AskRules {
     pub idle: Duration,
 }
 
+/// Which process gets a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskMode {
+    /// A new one, whose stdin ends after the request.
+    Turn,
+    /// One for many requests, each of them a line.
+    Live,
+}
+
+impl AskMode {
+    /// Returns the word of profiles.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Turn => "turn",
+            Self::Live => "live",
+        }
+    }
+}
+
+impl From<RawAskMode> for AskMode {
+    fn from(raw: RawAskMode) -> Self {
+        match raw {
+            RawAskMode::Turn => Self::Turn,
+            RawAskMode::Live => Self::Live,
+        }
+    }
+}
+
 impl Default for AskRules {
     fn default() -> Self {
         Self {
+            mode: AskMode::Turn,
             sentinels: None,
             output: 5 << 20,
             spill: "/tmp/lazaret".to_owned(),
@@ -81,6 +112,7 @@ pub(super) fn ask(source: &Source<'_>, raw: &RawAsk) -> Result<AskRules, Profile
         None => default.spill,
     };
     Ok(AskRules {
+        mode: (raw.mode.as_ref()).map_or(default.mode, |mode| (*mode.get_ref()).into()),
         sentinels,
         output,
         spill,
@@ -120,10 +152,11 @@ mod tests {
         };
         assert_eq!(rules(""), AskRules::default());
         let own = rules(
-            "start = \"---A---\"\nend = \"---B---\"\noutput = \"64k\"\nspill = \"/tmp/x\"\n\
+            "mode = \"live\"\nstart = \"---A---\"\nend = \"---B---\"\noutput = \"64k\"\nspill = \"/tmp/x\"\n\
              idle = \"1h\"",
         );
         let expected = AskRules {
+            mode: AskMode::Live,
             sentinels: Some(Sentinels {
                 start: "---A---".to_owned(),
                 end: "---B---".to_owned(),
@@ -138,6 +171,10 @@ mod tests {
     #[test]
     fn what_can_not_be_meant_is_refused() {
         for (body, said) in [
+            (
+                "mode = \"both\"",
+                "3:8: unknown variant `both`, expected `turn` or `live`",
+            ),
             (
                 "start = \"a\"",
                 "3:9: `ask.start` and `ask.end` come together",

@@ -37,7 +37,7 @@ use std::time::Duration;
 use lazaret_runtime::EnvName;
 use lazaret_tree::RelPathBuf;
 
-pub use ask::AskRules;
+pub use ask::{AskMode, AskRules};
 pub use cache::Cache;
 pub use files::FileRule;
 pub use home::{HomeKeep, HomeRules};

@@ -123,6 +123,7 @@ pub(super) struct RawAttach {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawAsk {
+    pub(super) mode: Option<Spanned<RawAskMode>>,
     pub(super) start: Option<Spanned<String>>,
     pub(super) end: Option<Spanned<String>>,
     pub(super) output: Option<Spanned<ByteSize>>,
@@ -133,12 +134,21 @@ pub(super) struct RawAsk {
 impl RawAsk {
     /// Returns the place of the first key that is set.
     pub(super) fn span(&self) -> Option<std::ops::Range<usize>> {
-        let span = self.start.as_ref().map(Spanned::span);
-        span.or_else(|| self.end.as_ref().map(Spanned::span))
+        let span = self.mode.as_ref().map(Spanned::span);
+        span.or_else(|| self.start.as_ref().map(Spanned::span))
+            .or_else(|| self.end.as_ref().map(Spanned::span))
             .or_else(|| self.output.as_ref().map(Spanned::span))
             .or_else(|| self.spill.as_ref().map(Spanned::span))
             .or_else(|| self.idle.as_ref().map(Spanned::span))
     }
+}
+
+/// `ask.mode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawAskMode {
+    Turn,
+    Live,
 }
 
 /// `[notify]`.

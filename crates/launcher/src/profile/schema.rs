@@ -151,6 +151,9 @@ pub fn schema() -> Value {
                         lazaret." }
             })),
             "ask": table(json!({
+                "mode": { "enum": ["turn", "live"], "default": "turn",
+                    "description": "A new process for each request, or one for many, which gets \
+                        each request as a line." },
                 "start": { "type": "string",
                     "description": "The line before an answer; with `end`. Default: one with a \
                         nonce, LAZARET_ASK_NONCE." },

@@ -97,6 +97,7 @@ struct ShownAttach {
 
 #[derive(Serialize)]
 struct ShownAsk<'a> {
+    mode: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -368,6 +369,7 @@ impl Profile {
                 prefix: self.attach.prefix.to_string(),
             },
             ask: (self.ask != AskRules::default()).then(|| ShownAsk {
+                mode: self.ask.mode.as_str(),
                 start: self.ask.sentinels.as_ref().map(|lines| &*lines.start),
                 end: self.ask.sentinels.as_ref().map(|lines| &*lines.end),
                 output: ByteSize(self.ask.output).to_string(),

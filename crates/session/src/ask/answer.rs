@@ -72,23 +72,35 @@ impl AnswerParser {
     }
 
     /// Reads what comes next.
-    pub fn push(&mut self, mut bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(after) = self.push_to_end(rest) {
+            rest = after;
+        }
+    }
+
+    /// Reads what comes next, up to the first end sentinel that ends a pair. Returns what follows
+    /// it; `None` if none came yet.
+    pub fn push_to_end<'a>(&mut self, mut bytes: &'a [u8]) -> Option<&'a [u8]> {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = bytes.split_at(end);
             self.line.push(line);
-            self.line_ended();
             bytes = rest.get(1..).unwrap_or_default();
+            if self.line_ended() == Line::EndsPair {
+                return Some(bytes);
+            }
         }
         self.line.push(bytes);
+        None
     }
 
     /// Returns the answer, if there was one. The last line may lack its end.
     pub fn finish(mut self) -> Option<String> {
-        self.line_ended();
+        let _last = self.line_ended();
         self.answer
     }
 
-    fn line_ended(&mut self) {
+    fn line_ended(&mut self) -> Line {
         let line = std::mem::take(&mut self.line);
         let text = line
             .whole()
@@ -96,11 +108,13 @@ impl AnswerParser {
         if text == Some(self.sentinels.start.as_bytes()) {
             self.inside = Some(Bounded::default());
         } else if text == Some(self.sentinels.end.as_bytes()) {
-            let inside = self.inside.take();
-            let inside = inside.as_ref().and_then(Bounded::whole);
-            if let Some(answer) = inside.and_then(|bytes| object(bytes).ok()) {
+            let Some(inside) = self.inside.take() else {
+                return Line::Other;
+            };
+            if let Some(answer) = inside.whole().and_then(|bytes| object(bytes).ok()) {
                 self.answer = Some(answer);
             }
+            return Line::EndsPair;
         } else if let Some(inside) = &mut self.inside {
             match line.whole() {
                 Some(bytes) => {
@@ -110,7 +124,17 @@ impl AnswerParser {
                 None => inside.is_over = true,
             }
         }
+        Line::Other
     }
+}
+
+/// What a line was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// The end sentinel of a pair.
+    EndsPair,
+    /// Anything else.
+    Other,
 }
 
 #[cfg(test)]

@@ -4,34 +4,28 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use lazaret_egress::{Patterns, Scrubber};
 use lazaret_runtime::{EnvName, Process, ProcessControl, Stdin, Terminal, WhenAbandoned};
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::answer::{refuse, refused, reply};
 use super::frame::{Channel, Frame, Kind};
 use super::hub::Hub;
 use super::live::{Beside, LiveContainer};
 use super::message::{Accepted, Exec, Exit, RefusalCode, Refused, Reply, Signal, Size};
-use crate::engine::signal::{SIGHUP, SIGKILL, SIGTERM};
-
-/// The code of a process that was lost.
-const LOST: u8 = 125;
+use super::standing::Standing;
+use super::streams::{CHUNKS, LOST, Release, Scrubbing, copy, end, send, write_stdin};
 
 /// Starts the process, and carries its streams until it has ended or the client is gone.
 pub(super) fn serve(
     stream: &UnixStream,
     hub: &Arc<Hub>,
     live: &LiveContainer,
+    standing: &Standing,
     exec: Exec,
 ) -> io::Result<()> {
-    let is_turn = exec.turn;
+    let (is_turn, stays) = (exec.turn || exec.stays, exec.stays);
     let beside = match beside(exec) {
         Ok(beside) => beside,
         Err(no) => return refuse(stream, no),
@@ -47,6 +41,9 @@ pub(super) fn serve(
         },
         false => None,
     };
+    if stays {
+        return standing.serve(stream, live, beside);
+    }
     let (terminal, when_abandoned) = (beside.terminal, beside.when_abandoned);
     let process = match live.spawn(beside) {
         Ok(process) => process,
@@ -65,7 +62,10 @@ pub(super) fn serve(
         process,
         when_abandoned,
         Scrubbing {
-            terminal,
+            release: match terminal {
+                Terminal::None => Release::WhenSure,
+                Terminal::Allocated(_) => Release::AfterEachChunk,
+            },
             patterns: live.patterns.clone(),
         },
         turn,
@@ -135,14 +135,6 @@ fn beside(exec: Exec) -> Result<Beside, Refused> {
     })
 }
 
-/// What may not be printed, and whether it is printed on a terminal, where each key is seen at once:
-/// a secret that comes in pieces is not found there.
-#[derive(Debug, Clone)]
-struct Scrubbing {
-    terminal: Terminal,
-    patterns: Option<Patterns>,
-}
-
 /// Carries the streams. Returns the exit code.
 fn carry(
     stream: &UnixStream,
@@ -167,7 +159,12 @@ fn carry(
     thread::spawn(move || hear(&input, stdin, &*control, when_abandoned, heard));
     let copy = |from: Box<dyn Read + Send>, channel| {
         let (out, scrubbing) = (Arc::clone(&out), scrubbing.clone());
-        thread::spawn(move || copy(from, channel, &out, scrubbing))
+        thread::spawn(move || {
+            copy(from, scrubbing, |bytes| {
+                let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+                Frame::data(channel, bytes).try_for_each(|frame| frame.write_to(&mut *out))
+            })
+        })
     };
     let errors = copy(stderr, Channel::Stderr);
     let output = copy(stdout, Channel::Stdout);
@@ -229,90 +226,5 @@ fn hear(
         end(control, || turn.has_ended.load(Ordering::SeqCst));
     } else if when_abandoned == WhenAbandoned::End {
         end(control, || writing.is_finished());
-    }
-}
-
-/// Chunks that wait for a process to read its stdin.
-const CHUNKS: usize = 16;
-
-/// Between two looks at a process that does not read, or does not end.
-const TICK: Duration = Duration::from_millis(50);
-
-/// Writes what comes to the process, and then the end of its stdin.
-fn write_stdin(mut stdin: Option<Box<dyn Write + Send>>, chunks: &Receiver<Vec<u8>>) {
-    for chunk in chunks {
-        let written =
-            (stdin.as_mut()).map(|stdin| stdin.write_all(&chunk).and_then(|()| stdin.flush()));
-        if matches!(written, Some(Err(_))) {
-            stdin = None;
-        }
-    }
-}
-
-/// Waits until a chunk can be passed on. Returns false if the client is gone meanwhile.
-fn send(feed: &SyncSender<Vec<u8>>, mut chunk: Vec<u8>, stream: &UnixStream) -> bool {
-    loop {
-        match feed.try_send(chunk) {
-            Ok(()) | Err(TrySendError::Disconnected(_)) => return true,
-            Err(TrySendError::Full(back)) => chunk = back,
-        }
-        let mut hang_up = [PollFd::new(stream, PollFlags::empty())];
-        let limit = Timespec::try_from(TICK).ok();
-        if matches!(poll(&mut hang_up, limit.as_ref()), Ok(1..)) {
-            return false;
-        }
-    }
-}
-
-/// Ends a process that was not let go of, as its stdin is still being written or its end is waited
-/// for.
-fn end(control: &dyn ProcessControl, has_ended: impl Fn() -> bool) {
-    /// How long it has for each signal.
-    const PATIENCE: Duration = Duration::from_secs(5);
-    for signal in [SIGHUP, SIGTERM, SIGKILL] {
-        if has_ended() {
-            return;
-        }
-        let _ended = control.signal(signal);
-        let until = Instant::now() + PATIENCE;
-        while !has_ended() && Instant::now() < until {
-            thread::sleep(TICK);
-        }
-    }
-}
-
-fn copy(
-    mut from: Box<dyn Read + Send>,
-    channel: Channel,
-    out: &Mutex<UnixStream>,
-    scrubbing: Scrubbing,
-) -> io::Result<()> {
-    let mut scrubber = scrubbing.patterns.map(Scrubber::new);
-    let mut buffer = vec![0; 32 << 10];
-    loop {
-        let count = match from.read(&mut buffer) {
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        let chunk = buffer.get(..count).unwrap_or_default();
-        let mut clean = Vec::new();
-        match (&mut scrubber, count) {
-            (None, _) => clean.extend(chunk),
-            (Some(scrubber), 0) => scrubber.finish(&mut clean),
-            (Some(scrubber), _) => {
-                scrubber.push(chunk, &mut clean);
-                if scrubbing.terminal != Terminal::None {
-                    scrubber.finish(&mut clean);
-                }
-            }
-        }
-        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-        for frame in Frame::data(channel, &clean) {
-            frame.write_to(&mut *out)?;
-        }
-        if count == 0 {
-            return Ok(());
-        }
     }
 }

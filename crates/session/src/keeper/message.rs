@@ -147,6 +147,10 @@ pub struct Exec {
     /// Whether it is a turn: one of those runs at a time.
     #[serde(default)]
     pub turn: bool,
+    /// Whether it is a turn of a process that stays for the next one: the end of stdin ends the
+    /// turn alone. Without it the process is ended.
+    #[serde(default)]
+    pub stays: bool,
 }
 
 /// See [`Request::Stop`].
@@ -205,6 +209,9 @@ pub struct Accepted {
     /// For how many milliseconds the command was paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_ms: Option<u64>,
+    /// The variables that a process which stays was started with: maybe by an earlier turn.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
 }
 
 /// What is said with a no.

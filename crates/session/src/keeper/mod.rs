@@ -11,6 +11,7 @@
 //! keeper → client   REPLY                                an error ends the connection
 //!   attach          → DATA stdin, EOF, RESIZE, TAKE, SIGNAL   ← SCREEN, DATA, EVENT, MESSAGE, REPORT, EXIT
 //!   exec            → DATA stdin, EOF, RESIZE, SIGNAL    ← DATA stdout, DATA stderr, EXIT
+//!     one that stays: EOF ends the turn
 //!   events          ← EVENT, EXIT
 //!   pause           → PAUSE, RESUME                     ← REPLY for its turn, and for each
 //!   policy, edit_policy ← DATA stdout, EOF               the policy as JSON
@@ -22,7 +23,8 @@
 //! | [`frame`], [`message`] | the protocol |
 //! | `place`, `server` | the socket, and who comes in there |
 //! | `hub`, `state`, `drawn`, `client` | output to every client, input from one |
-//! | `exec` | a process beside the command |
+//! | `exec`, `streams` | a process beside the command |
+//! | `standing` | one that answers one turn after the other |
 //! | `pause` | the command paused for a client |
 //! | [`policy`] | what the command may reach |
 //! | [`journal`] | what happened, in numbers |
@@ -43,7 +45,9 @@ mod pause;
 mod place;
 pub mod policy;
 mod server;
+mod standing;
 mod state;
+mod streams;
 
 use std::fmt;
 use std::io::{self, Write};

@@ -21,6 +21,7 @@ use super::message::{
 use super::pause;
 use super::place;
 use super::policy;
+use super::standing::Standing;
 use crate::output::terminal::Typed;
 use crate::store::SessionDir;
 
@@ -39,6 +40,7 @@ pub(super) struct Server {
     hub: Arc<Hub>,
     dir: SessionDir,
     live: LiveContainer,
+    standing: Standing,
     connections: AtomicUsize,
 }
 
@@ -48,6 +50,7 @@ impl Server {
             hub,
             dir: dir.clone(),
             live,
+            standing: Standing::default(),
             connections: AtomicUsize::new(0),
         })
     }
@@ -114,7 +117,7 @@ impl Server {
         };
         match request {
             Request::Attach(attach) => self.attach(stream, &attach),
-            Request::Exec(exec) => exec::serve(stream, &self.hub, &self.live, exec),
+            Request::Exec(exec) => exec::serve(stream, &self.hub, &self.live, &self.standing, exec),
             Request::Events { since } => self.events(stream, since),
             Request::Status => self.accept(stream),
             Request::Stop(Stop { kill }) => {

@@ -8,7 +8,8 @@ pub(super) struct Ended {
     pub(super) run: u64,
     pub(super) session: String,
     pub(super) answer: Option<String>,
-    pub(super) exit_code: u8,
+    /// Of the process; `None` if it goes on, or was ended for its answer.
+    pub(super) exit_code: Option<u8>,
     pub(super) timed_out: bool,
     pub(super) truncated: bool,
     /// Of stdout and stderr.

@@ -119,8 +119,12 @@ impl<'a> Reporter<'a> {
                 ExitCode::TIMEOUT,
             ),
             (None, false) => {
-                let code = ended.exit_code;
-                let text = format!("the command ended with exit code {code} without an answer");
+                let text = match ended.exit_code {
+                    Some(code) => {
+                        format!("the command ended with exit code {code} without an answer")
+                    }
+                    None => "what the command answered is not one JSON object".to_owned(),
+                };
                 (no_answer(&text), ExitCode::REFUSED)
             }
         };

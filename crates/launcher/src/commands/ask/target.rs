@@ -6,7 +6,7 @@ use std::time::Instant;
 use lazaret_protocol::Verb;
 use lazaret_runtime::SessionId;
 use lazaret_session::keeper::connection::{Connection, KeeperError};
-use lazaret_session::keeper::message::{Exec, RefusalCode, Request};
+use lazaret_session::keeper::message::{Accepted, Exec, RefusalCode, Request};
 use lazaret_session::store::{SessionDir, Store};
 use lazaret_tree::Digest;
 
@@ -115,7 +115,7 @@ impl Target {
         exec: &Exec,
         until: Option<Instant>,
         app: &App,
-    ) -> Result<(SessionDir, Connection), Failure> {
+    ) -> Result<(SessionDir, Connection, Accepted), Failure> {
         let store = Store::open(&app.env.state_dir()?)?;
         let request = Request::Exec(exec.clone());
         loop {
@@ -126,7 +126,9 @@ impl Target {
                 None => Ok(None),
             };
             match (dir, asked) {
-                (Some(dir), Ok(Some((connection, _)))) => return Ok((dir, connection)),
+                (Some(dir), Ok(Some((connection, accepted)))) => {
+                    return Ok((dir, connection, accepted));
+                }
                 (_, Err(error)) if !passes(&error) => return Err(unanswered(id, error)),
                 (_, Err(error)) if until.is_some_and(|until| Instant::now() >= until) => {
                     return Err(unanswered(id, error));

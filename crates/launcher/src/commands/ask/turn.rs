@@ -1,36 +1,35 @@
 //! One turn: a process, its streams, and what is found in them.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read as _;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lazaret_protocol::Verb;
 use lazaret_session::ask::answer::{AnswerParser, Sentinels};
 use lazaret_session::ask::request::AskRequest;
 use lazaret_session::cancel::CancelLevel;
 use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::{Channel, Frame, Kind};
-use lazaret_session::keeper::message::{Exec, Exit, Request, Signal};
-use lazaret_session::store::SessionDir;
+use lazaret_session::keeper::message::{Exit, Signal};
 
 use super::ended::Ended;
 use super::report::Reporter;
 use super::target::Target;
 use crate::app::App;
-use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::attach::capped::{Capped, Open, Spill, read_by};
+use crate::failure::{Failure, FailureKind};
+use crate::nonce::nonce;
+use crate::profile::AskMode;
+
+/// The variable that holds the nonce.
+const NONCE: &str = "LAZARET_ASK_NONCE";
 
 /// SIGTERM (POSIX.1-2024, `kill`).
 const TERMINATE: i32 = 15;
 
 /// How long a process has after SIGTERM.
 const GRACE: Duration = Duration::from_secs(15);
-
-/// The most bytes of a stream that are spilled; more are counted only.
-const MAX_SPILL: u64 = 64 << 20;
 
 /// What is asked, and of whom.
 pub(super) struct Asked<'a> {
@@ -49,27 +48,18 @@ pub(super) fn take(
     app: &App,
 ) -> Result<Ended, Failure> {
     let rules = &asked.target.profile().ask;
-    let nonce = nonce()?;
-    let sentinels = rules.sentinels.clone();
-    let sentinels = sentinels.unwrap_or_else(|| Sentinels::of_nonce(&nonce));
-    let mut exec = asked_exec(&asked.target.profile().command);
+    let mut exec = read_by(asked.target.profile().command.clone());
     exec.turn = true;
+    exec.stays = rules.mode == AskMode::Live;
     exec.env = BTreeMap::from([
         ("LAZARET_ASK".to_owned(), asked.run.to_string()),
-        ("LAZARET_ASK_NONCE".to_owned(), nonce),
+        (NONCE.to_owned(), nonce()?),
         ("LAZARET_SPILL".to_owned(), rules.spill.clone()),
     ]);
-    let (dir, connection) = asked.target.exec(&exec, asked.until, app)?;
+    let (dir, connection, accepted) = asked.target.exec(&exec, asked.until, app)?;
     let began = Instant::now();
     reporter.started(asked.run, asked.target.session());
-    let line = format!("{}\n", asked.request.line());
-    let sending = connection.clone();
-    // A process that reads nothing holds this thread up only; it ends with the connection.
-    thread::spawn(move || {
-        let sent =
-            Frame::data(Channel::Stdin, line.as_bytes()).try_for_each(|frame| sending.send(&frame));
-        drop(sent.and_then(|()| sending.send(&Frame::eof(Channel::Stdin))));
-    });
+    let sending = send_request(asked.request, rules.mode, &connection);
     let open = Arc::new(Open::default());
     open.add(&connection);
     let signalled = (connection.clone(), Arc::clone(&open));
@@ -84,21 +74,32 @@ pub(super) fn take(
         .timeout
         .unwrap_or(asked.target.profile().limits.timeout);
     let clock = Clock::start(limit, &connection, Arc::clone(&open));
-    let mut parser = AnswerParser::new(sentinels);
-    let mut streams = [".out", ".err"].map(|end| Stream {
-        bytes: 0,
-        most: rules.output,
-        spill: Spill::new(&dir, &rules.spill, format!("{}{end}", asked.run), &open),
+    // One that was started by an earlier turn has its nonce.
+    let nonce = accepted.env.get(NONCE).or_else(|| exec.env.get(NONCE));
+    let own = || Sentinels::of_nonce(nonce.map_or("", String::as_str));
+    let mut parser = AnswerParser::new(rules.sentinels.clone().unwrap_or_else(own));
+    let mut has_ended = false;
+    let mut streams = [".out", ".err"].map(|end| {
+        let name = format!("{}{end}", asked.run);
+        Capped::new(
+            rules.output,
+            Some(Spill::new(&dir, &rules.spill, name, &open)),
+        )
     });
     let mut code = None;
-    while let Ok(Some(frame)) = connection.read() {
+    while !has_ended && let Ok(Some(frame)) = connection.read() {
         match (frame.kind, frame.channel) {
             (Kind::Data, channel) => {
                 let [stdout, stderr] = &mut streams;
                 let stream = match channel {
                     Channel::Stderr => stderr,
                     _ => {
-                        parser.push(&frame.payload);
+                        match rules.mode {
+                            AskMode::Turn => parser.push(&frame.payload),
+                            AskMode::Live => {
+                                has_ended = parser.push_to_end(&frame.payload).is_some();
+                            }
+                        }
                         stdout
                     }
                 };
@@ -112,19 +113,23 @@ pub(super) fn take(
             _ => {}
         }
     }
-    let spill: Vec<String> = (streams.iter_mut())
-        .filter_map(|stream| stream.spill.finish())
-        .collect();
-    connection.close();
+    let spill: Vec<String> = (streams.iter_mut()).filter_map(Capped::finish).collect();
+    let answer = parser.finish();
     let timed_out = clock.stop();
+    if answer.is_some() && has_ended && !timed_out && app.cancel.level().is_none() {
+        // Else the process is ended with the connection: it may answer this request yet.
+        drop(sending.join());
+        drop(connection.send(&Frame::eof(Channel::Stdin)));
+    }
+    connection.close();
     if app.cancel.level().is_some() {
         app.cancel.acknowledge();
         return Err(Failure::message(FailureKind::Interrupted, "interrupted"));
     }
-    let answer = parser.finish();
     let exit_code = match (code, timed_out) {
-        (Some(code), _) => code,
-        (None, true) => 137,
+        (Some(code), _) => Some(code),
+        (None, true) => Some(137),
+        (None, false) if has_ended => None,
         (None, false) => {
             let id = asked.target.session();
             let text = format!("the turn in session {id} was lost: its keeper is gone");
@@ -138,145 +143,29 @@ pub(super) fn take(
         answer,
         exit_code,
         timed_out,
-        truncated: streams.iter().any(|stream| stream.bytes > stream.most),
-        bytes: streams.each_ref().map(|stream| stream.bytes),
+        truncated: streams.iter().any(Capped::is_cut),
+        bytes: streams.each_ref().map(Capped::bytes),
         spill,
         duration: began.elapsed(),
     })
 }
 
-/// Returns a process beside, which reads and ends with its client.
-fn asked_exec(argv: &[String]) -> Exec {
-    Exec {
-        argv: argv.to_vec(),
-        env: BTreeMap::new(),
-        workdir: None,
-        terminal: None,
-        stdin: true,
-        leave: false,
-        turn: false,
-    }
-}
-
-/// Makes what no earlier turn could have known.
-fn nonce() -> Result<String, Failure> {
-    let mut bytes = [0; 16];
-    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    read.or_fail(FailureKind::Internal, "/dev/urandom can't be read")?;
-    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
-}
-
-/// One stream of the process.
-struct Stream {
-    bytes: u64,
-    most: u64,
-    spill: Spill,
-}
-
-impl Stream {
-    /// Counts what came, spills what is too much, and returns the rest.
-    fn take<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        let room = self.most.saturating_sub(self.bytes);
-        let room = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
-        let (shown, over) = bytes.split_at(room);
-        self.bytes += bytes.len() as u64;
-        if !over.is_empty() {
-            self.spill.write(over);
+/// Sends the request as a line, and in turn mode the end of stdin. A process that reads nothing
+/// holds this thread up only; it ends with the connection.
+fn send_request(
+    request: &AskRequest,
+    mode: AskMode,
+    connection: &Connection,
+) -> thread::JoinHandle<()> {
+    let line = format!("{}\n", request.line());
+    let sending = connection.clone();
+    thread::spawn(move || {
+        let mut frames = Frame::data(Channel::Stdin, line.as_bytes());
+        let sent = frames.try_for_each(|frame| sending.send(&frame));
+        if sent.is_ok() && mode == AskMode::Turn {
+            drop(sending.send(&Frame::eof(Channel::Stdin)));
         }
-        shown
-    }
-}
-
-/// A file inside, which begins with the first byte that is too much.
-struct Spill {
-    dir: SessionDir,
-    verb: Verb,
-    path: String,
-    written: u64,
-    open: Arc<Open>,
-    state: SpillState,
-}
-
-enum SpillState {
-    /// Nothing was written.
-    New,
-    /// The porter writes.
-    Writing(Connection),
-    /// It can't.
-    Lost,
-}
-
-impl Spill {
-    fn new(dir: &SessionDir, directory: &str, name: String, open: &Arc<Open>) -> Self {
-        Self {
-            dir: dir.clone(),
-            path: format!("{directory}/{name}"),
-            verb: Verb::Spill {
-                directory: directory.to_owned(),
-                name,
-            },
-            written: 0,
-            open: Arc::clone(open),
-            state: SpillState::New,
-        }
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        if let SpillState::New = self.state {
-            let exec = asked_exec(&self.verb.to_command());
-            self.state = match Connection::ask(&self.dir, &Request::Exec(exec)) {
-                Ok(Some((connection, _))) => {
-                    self.open.add(&connection);
-                    SpillState::Writing(connection)
-                }
-                // The turn does not depend on it.
-                Ok(None) | Err(_) => SpillState::Lost,
-            };
-        }
-        let SpillState::Writing(connection) = &self.state else {
-            return;
-        };
-        let room = usize::try_from(MAX_SPILL - self.written).unwrap_or(usize::MAX);
-        let bytes = bytes.get(..room.min(bytes.len())).unwrap_or_default();
-        self.written += bytes.len() as u64;
-        let sent = Frame::data(Channel::Stdin, bytes).try_for_each(|frame| connection.send(&frame));
-        if sent.is_err() {
-            self.state = SpillState::Lost;
-        }
-    }
-
-    /// Ends the file. Returns where it is, if all of it was written.
-    fn finish(&mut self) -> Option<String> {
-        let SpillState::Writing(connection) = &self.state else {
-            return None;
-        };
-        connection.send(&Frame::eof(Channel::Stdin)).ok()?;
-        let mut code = None;
-        while let Ok(Some(frame)) = connection.read() {
-            if frame.kind == Kind::Exit {
-                code = frame.parse().ok().map(|Exit { code, .. }| code);
-                break;
-            }
-        }
-        connection.close();
-        (code == Some(0)).then(|| self.path.clone())
-    }
-}
-
-/// The connections of a turn, which end together.
-#[derive(Debug, Default)]
-struct Open(Mutex<Vec<Connection>>);
-
-impl Open {
-    fn add(&self, connection: &Connection) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(connection.clone());
-    }
-
-    fn close(&self) {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.iter().for_each(Connection::close);
-    }
+    })
 }
 
 /// Ends the process when its time is up.
