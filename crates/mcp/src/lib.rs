@@ -19,7 +19,7 @@ pub use server::{MOST_ANSWER, ServeError, serve};
 pub use stop::Stop;
 pub use strict::MOST_DEPTH;
 pub use tools::{
-    Call, Condition, OnePage, OneProject, OneSession, ProjectCreate, SessionDiff, SessionExec,
-    SessionList, SessionLog, SessionStart, SessionStop, SessionWait, ToolError, Tools,
+    Call, Condition, OnePage, OneProject, OneSession, ProjectCreate, SessionAsk, SessionDiff,
+    SessionExec, SessionList, SessionLog, SessionStart, SessionStop, SessionWait, ToolError, Tools,
     WorkspaceCreate,
 };

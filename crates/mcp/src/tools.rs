@@ -105,6 +105,8 @@ tools! {
     SessionStop(SessionStop), "session_stop", Ends;
     /// Run a command beside that of a session, in the same container, and return what it printed.
     SessionExec(SessionExec), "session_exec", Makes;
+    /// Give one JSON object to the profile's command of a session that runs, and return the object that it answers.
+    SessionAsk(SessionAsk), "session_ask", Makes;
     /// Show what the command of a session printed, in pieces.
     SessionLog(SessionLog), "session_log", Reads;
     /// Show what a session changed, as a patch with the findings, in pieces.
@@ -254,6 +256,18 @@ pub struct SessionExec {
     /// What it reads on stdin
     pub stdin: Option<String>,
     /// Seconds, at most 600; then it is ended [default: 50]
+    pub timeout_s: Option<u64>,
+}
+
+/// What `session_ask` takes.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionAsk {
+    /// Name of the session, started with `stay`
+    pub session: String,
+    /// The request; with an `id`, the same one is answered once
+    pub request: Map<String, Value>,
+    /// Seconds, at most 600; then the command is ended [default: 50]
     pub timeout_s: Option<u64>,
 }
 

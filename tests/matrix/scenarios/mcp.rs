@@ -13,6 +13,7 @@ scenarios! {
     "mcp/nothing-outside-of-the-roots" => roots;
     "mcp/sessions-of-others" => others;
     "mcp/a-killed-client-leaves-its-session" => killed;
+    "mcp/a-session-is-asked" => asked;
     "mcp/a-flood" => flood;
     "mcp/no-configuration" => unconfigured;
 }
@@ -202,11 +203,14 @@ fn others(ctx: &Ctx) -> Result<(), String> {
         let one = json!({ "session": session });
         let mut exec = one.clone();
         exec["argv"] = json!(["true"]);
+        let mut ask = one.clone();
+        ask["request"] = json!({});
         for (tool, arguments) in [
             ("session_get", &one),
             ("session_wait", &one),
             ("session_stop", &one),
             ("session_exec", &exec),
+            ("session_ask", &ask),
             ("session_log", &one),
             ("session_diff", &one),
             ("session_findings", &one),
@@ -228,6 +232,63 @@ fn others(ctx: &Ctx) -> Result<(), String> {
         ctx.ok(&["stop", session])?;
     }
     Ok(())
+}
+
+/// Answers by what the request says.
+const ANSWERS: &str = r#"
+image = "base"
+command = ["sh", "-c", """
+read -r line; echo seen >> seen
+case $line in *silent*) exit 3 ;; *endless*) exec sleep 600 ;; esac
+echo "---LAZARET_OUTPUT_START:$LAZARET_ASK_NONCE---"
+case $line in
+  *much*) printf '{"a":"%0100000d"}\\n' 0 ;;
+  *) echo '{"esc":"\\u001b[2J","n":'$(wc -l < seen)'}' ;;
+esac
+echo "---LAZARET_OUTPUT_END:$LAZARET_ASK_NONCE---"
+"""]
+gate = { apply = "auto" }
+"#;
+
+fn asked(ctx: &Ctx) -> Result<(), String> {
+    let root = allow(ctx)?;
+    ctx.profile("mine", ANSWERS);
+    let mut client = McpClient::begin(ctx)?;
+    let ask = |request: Value| json!({ "session": "s", "request": request, "timeout_s": 600 });
+    client.call("session_start", start(&root.join("project"), "s", "true"))?;
+    client.call("session_wait", json!({ "session": "s", "for": "idle" }))?;
+    let said = client.call("session_ask", ask(json!({ "prompt": "hi", "id": "1" })))?;
+    let expected = json!({ "esc": "\\u{1b}[2J", "n": 1 });
+    expect_eq("the answer, escaped", &said["answer"], &expected)?;
+    expect_eq("the turn's exit code", &said["exit_code"], &json!(0))?;
+    let again = client.call("session_ask", ask(json!({ "prompt": "hi", "id": "1" })))?;
+    expect_eq("answered once", &again["answer"], &said["answer"])?;
+    let silent = client.call("session_ask", ask(json!({ "prompt": "silent" })))?;
+    expect_eq("no answer", &silent["answer"]["status"], &json!("error"))?;
+    let endless = json!({ "session": "s", "request": { "do": "endless" }, "timeout_s": 1 });
+    let ended = client.call("session_ask", endless)?;
+    expect_eq("its time is up", &ended["timed_out"], &json!(true))?;
+    let much = client.refused("session_ask", ask(json!({ "prompt": "much" })))?;
+    expect(&much, || much.contains("at most 64 KiB"))?;
+    // A session that has a profile's name would be taken for that.
+    client.call(
+        "session_start",
+        start(&root.join("project"), "mine", "true"),
+    )?;
+    let named = json!({ "session": "mine", "request": {} });
+    let said = client.refused("session_ask", named)?;
+    expect(&said, || said.contains("the name of a profile"))?;
+    // What turns changed waits, whatever the profile says; a session at rest answers nothing.
+    for session in ["s", "mine"] {
+        client.call("session_stop", json!({ "session": session }))?;
+    }
+    expect("nothing was applied", || {
+        !root.join("project/seen").exists()
+    })?;
+    let said = client.refused("session_ask", ask(json!({})))?;
+    expect(&said, || said.contains("no command of session s runs"))?;
+    client.leave()?;
+    ctx.ok("rm --force s mine").map(drop)
 }
 
 fn killed(ctx: &Ctx) -> Result<(), String> {

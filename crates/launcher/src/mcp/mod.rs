@@ -5,6 +5,7 @@
 //! allows or removes; each session starts with `--apply never`, whatever the profile says.
 
 mod access;
+mod ask;
 mod copy;
 mod exec;
 mod page;
@@ -87,6 +88,7 @@ impl Tools for Host {
             Call::SessionWait(input) => self.wait(&input, stop),
             Call::SessionStop(input) => self.stop(&input, stop),
             Call::SessionExec(input) => self.exec(input, stop),
+            Call::SessionAsk(input) => self.ask(&input, stop),
             Call::SessionLog(input) => self.log(&input),
             Call::SessionDiff(input) => self.diff(&input, stop),
             Call::SessionFindings(input) => self.findings(&input, stop),

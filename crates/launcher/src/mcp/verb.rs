@@ -42,10 +42,16 @@ impl Ran {
 
 impl Host {
     /// Makes what a verb gets. What it prints goes into the buffers; nothing can be asked.
-    pub(super) fn app(&self, words: &[String], format: OutputFormat, stop: &Stop) -> Nested {
+    pub(super) fn app(
+        &self,
+        words: &[String],
+        stdin: Vec<u8>,
+        format: OutputFormat,
+        stop: &Stop,
+    ) -> Nested {
         let (stdout, stderr) = (Buffer::default(), Buffer::default());
         let streams = Streams {
-            stdin: Box::new(Cursor::new(Vec::new())),
+            stdin: Box::new(Cursor::new(stdin)),
             stdout: Box::new(stdout.clone()),
             stderr: Box::new(stderr.clone()),
             discard_typeahead: || {},
@@ -84,6 +90,14 @@ impl Host {
         }
     }
 
+    /// Runs what [`Host::app`] made.
+    ///
+    /// # Errors
+    /// The verb's own.
+    pub(super) fn run(&self, nested: &Nested) -> Result<ExitCode, Failure> {
+        (self.line.run)(&nested.app.arguments, &nested.app)
+    }
+
     /// Runs a verb.
     ///
     /// # Errors
@@ -94,8 +108,8 @@ impl Host {
         format: OutputFormat,
         stop: &Stop,
     ) -> Result<Ran, Failure> {
-        let nested = self.app(words, format, stop);
-        let code = (self.line.run)(&nested.app.arguments, &nested.app)?;
+        let nested = self.app(words, Vec::new(), format, stop);
+        let code = self.run(&nested)?;
         let stdout = nested.stdout.take();
         if stdout.is_full {
             let text = format!("the result has more than {} MiB", MOST >> 20);
@@ -120,8 +134,13 @@ pub(super) struct Nested {
 }
 
 impl Nested {
+    /// Takes what it printed.
+    pub(super) fn stdout_so_far(&self) -> String {
+        String::from_utf8_lossy(&self.stdout.take().bytes).into_owned()
+    }
+
     /// Makes a failure of what the verb said, or its keeper: a line of JSON, or words.
-    fn said(mut self, code: ExitCode) -> Failure {
+    pub(super) fn said(mut self, code: ExitCode) -> Failure {
         let mut said = self.stderr.take().bytes;
         if let Some(file) = &mut self.app.keeper_stderr {
             drop(read_back(file, &mut said));

@@ -70,6 +70,7 @@ fn mcp_02_no_tool_approves_applies_trusts_allows_or_removes() {
             "session_wait",
             "session_stop",
             "session_exec",
+            "session_ask",
             "session_log",
             "session_diff",
             "session_findings",
