@@ -1,5 +1,7 @@
 //! The targets, by what reads the bytes.
 
+#[cfg(feature = "screen")]
+mod answer;
 #[cfg(feature = "network")]
 mod broker;
 mod collect;
@@ -282,5 +284,12 @@ pub const ALL: &[Target] = &[
         run: screen::restored,
         seeds: screen::seeds,
         dictionary: screen::WORDS,
+    },
+    #[cfg(feature = "screen")]
+    Target {
+        name: "answer",
+        run: answer::found,
+        seeds: answer::seeds,
+        dictionary: answer::WORDS,
     },
 ];
