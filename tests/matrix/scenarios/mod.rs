@@ -51,6 +51,7 @@ mod remembered;
 mod remote;
 mod round_trip;
 mod round_trip_large;
+mod seed_devloop;
 mod service;
 mod setup;
 mod soak;
@@ -99,6 +100,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     keeper_killed::SCENARIOS,
     keeper_notices::SCENARIOS,
     keeper_run::SCENARIOS,
+    seed_devloop::SCENARIOS,
     service::SCENARIOS,
     setup::SCENARIOS,
     home::SCENARIOS,
