@@ -52,6 +52,7 @@ mod remote;
 mod round_trip;
 mod round_trip_large;
 mod seed_devloop;
+mod seed_motor_cortex;
 mod service;
 mod setup;
 mod soak;
@@ -101,6 +102,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     keeper_notices::SCENARIOS,
     keeper_run::SCENARIOS,
     seed_devloop::SCENARIOS,
+    seed_motor_cortex::SCENARIOS,
     service::SCENARIOS,
     setup::SCENARIOS,
     home::SCENARIOS,
