@@ -53,6 +53,7 @@ mod round_trip;
 mod round_trip_large;
 mod seed_devloop;
 mod seed_motor_cortex;
+mod seed_tenant;
 mod service;
 mod setup;
 mod soak;
@@ -103,6 +104,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     keeper_run::SCENARIOS,
     seed_devloop::SCENARIOS,
     seed_motor_cortex::SCENARIOS,
+    seed_tenant::SCENARIOS,
     service::SCENARIOS,
     setup::SCENARIOS,
     home::SCENARIOS,
