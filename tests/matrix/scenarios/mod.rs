@@ -51,6 +51,7 @@ mod remembered;
 mod remote;
 mod round_trip;
 mod round_trip_large;
+mod seed_copy_workspace;
 mod seed_devloop;
 mod seed_motor_cortex;
 mod seed_tenant;
@@ -102,6 +103,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     keeper_killed::SCENARIOS,
     keeper_notices::SCENARIOS,
     keeper_run::SCENARIOS,
+    seed_copy_workspace::SCENARIOS,
     seed_devloop::SCENARIOS,
     seed_motor_cortex::SCENARIOS,
     seed_tenant::SCENARIOS,
