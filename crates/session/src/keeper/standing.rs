@@ -140,7 +140,12 @@ impl Stands {
         ]
         .map(|(from, channel)| {
             let (stands, scrubbing) = (Arc::clone(&stands), scrubbing.clone());
-            thread::spawn(move || copy(from, scrubbing, |bytes| Ok(stands.print(channel, bytes))))
+            thread::spawn(move || {
+                copy(from, scrubbing, |bytes| {
+                    stands.print(channel, bytes);
+                    Ok(())
+                })
+            })
         });
         let ending = Arc::clone(&stands);
         thread::spawn(move || {
