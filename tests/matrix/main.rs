@@ -15,6 +15,7 @@ mod engine;
 mod flaky;
 mod forwarder;
 mod lazaret;
+mod line_client;
 mod mcp_client;
 mod options;
 mod private_engine;

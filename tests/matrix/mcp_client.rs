@@ -1,26 +1,14 @@
 //! A client of `lazaret mcp` that writes lines of its own.
 
-use std::io::{BufRead as _, BufReader, PipeWriter, Write as _};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
-
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::ctx::Ctx;
-use crate::lazaret::{Output, Running};
-
-/// How long an answer may take. Only a server that hangs takes that long.
-const LIMIT: Duration = Duration::from_secs(600);
+use crate::lazaret::Output;
+use crate::line_client::LineClient;
 
 /// A client, and the server that it began.
 #[derive(Debug)]
-pub(crate) struct McpClient {
-    to: PipeWriter,
-    lines: Receiver<String>,
-    server: Running,
-    asked: u64,
-}
+pub(crate) struct McpClient(LineClient);
 
 impl McpClient {
     /// Begins a server, and does the handshake.
@@ -28,25 +16,7 @@ impl McpClient {
     /// # Errors
     /// It does not answer as the protocol says.
     pub(crate) fn begin(ctx: &Ctx) -> Result<Self, String> {
-        let failed = |error: std::io::Error| error.to_string();
-        let (stdin, to) = std::io::pipe().map_err(failed)?;
-        let (from, stdout) = std::io::pipe().map_err(failed)?;
-        let call = ctx.call("mcp").stdin_pipe(stdin).stdout_pipe(stdout);
-        let server = call.start()?;
-        let (heard, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(from).lines().map_while(Result::ok) {
-                if heard.send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        let mut client = Self {
-            to,
-            lines,
-            server,
-            asked: 0,
-        };
+        let mut client = LineClient::begin(ctx.call("mcp"))?;
         let hello = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -54,47 +24,39 @@ impl McpClient {
         });
         client.request("initialize", hello)?;
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
-        Ok(client)
+        Ok(Self(client))
     }
 
-    /// Sends one line.
+    /// As [`LineClient::send`].
     ///
     /// # Errors
     /// The server is gone.
     pub(crate) fn send(&mut self, message: &Value) -> Result<(), String> {
-        self.send_bytes(message.to_string().as_bytes())
+        self.0.send(message)
     }
 
-    /// As [`McpClient::send`], whatever the bytes are.
+    /// As [`LineClient::send_bytes`].
+    ///
+    /// # Errors
+    /// The server is gone.
     pub(crate) fn send_bytes(&mut self, line: &[u8]) -> Result<(), String> {
-        let line = [line, b"\n"].concat();
-        self.to.write_all(&line).map_err(|error| error.to_string())
+        self.0.send_bytes(line)
     }
 
-    /// The next line of the server, which is a message.
+    /// As [`LineClient::next`].
     ///
     /// # Errors
-    /// It is none, or none comes.
+    /// No message comes.
     pub(crate) fn next(&mut self) -> Result<Value, String> {
-        let line = self.lines.recv_timeout(LIMIT);
-        let line = line.map_err(|error| format!("no line of the server: {error}"))?;
-        serde_json::from_str(&line).map_err(|error| format!("{error}: {line:?}"))
+        self.0.next()
     }
 
-    /// Asks, and returns the answer.
+    /// As [`LineClient::request`].
     ///
     /// # Errors
-    /// None comes.
+    /// No answer comes.
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Result<Value, String> {
-        self.asked += 1;
-        let id = self.asked;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
-        loop {
-            let answer = self.next()?;
-            if answer["id"] == id {
-                return Ok(answer);
-            }
-        }
+        self.0.request(method, params)
     }
 
     /// Calls a tool, which must do it; returns what it said.
@@ -131,21 +93,19 @@ impl McpClient {
         })
     }
 
-    /// Goes, and waits for the server's end.
+    /// As [`LineClient::leave`].
     ///
     /// # Errors
-    /// It does not end, or ends badly.
+    /// The server does not end, or ends badly.
     pub(crate) fn leave(self) -> Result<Output, String> {
-        drop(self.to);
-        self.server.wait()?.expect_code(0)
+        self.0.leave()
     }
 
-    /// Kills the server.
+    /// As [`LineClient::kill`].
     ///
     /// # Errors
-    /// It is gone.
+    /// The server can't be killed.
     pub(crate) fn kill(self) -> Result<(), String> {
-        self.server.signal(Signal::KILL)?;
-        self.server.wait().map(drop)
+        self.0.kill()
     }
 }

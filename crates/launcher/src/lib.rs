@@ -33,6 +33,7 @@ mod session_access;
 mod signals;
 pub mod ui;
 mod user_programs;
+mod verb_runner;
 
 use std::ffi::OsString;
 

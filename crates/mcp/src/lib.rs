@@ -11,13 +11,11 @@
 mod lines;
 mod server;
 mod stop;
-mod strict;
 mod tools;
 
-pub use lines::{MOST_CALLS, MOST_LINE};
+pub use lines::{MOST_CALLS, MOST_DEPTH, MOST_LINE};
 pub use server::{MOST_ANSWER, ServeError, serve};
 pub use stop::Stop;
-pub use strict::MOST_DEPTH;
 pub use tools::{
     Call, Condition, OnePage, OneProject, OneSession, ProjectCreate, SessionAsk, SessionDiff,
     SessionExec, SessionList, SessionLog, SessionStart, SessionStop, SessionWait, ToolError, Tools,

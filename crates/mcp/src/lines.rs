@@ -1,20 +1,21 @@
 //! `Lines`: a transport of one message a line, with bounds.
 
 use std::convert::Infallible;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::sync::Arc;
 use std::thread;
 
+use lazaret_json::{Line as Raw, check, next_line};
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions as _, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::strict;
-
 /// The most bytes of a line.
 pub const MOST_LINE: usize = 4 << 20;
+/// The most levels of arrays and objects in a message.
+pub const MOST_DEPTH: usize = 64;
 /// The most requests that are worked on at once.
 pub const MOST_CALLS: usize = 16;
 /// The most answers that wait for a client to read them; then none of its requests is read.
@@ -145,7 +146,7 @@ fn is_request(message: &ClientJsonRpcMessage) -> bool {
 /// Reads to the end of the input, or until the server wants no more.
 fn read_lines(input: Box<dyn Read + Send>, to: &mpsc::Sender<Line>) {
     let mut input = BufReader::with_capacity(64 << 10, input);
-    while let Ok(Some(line)) = next(&mut input) {
+    while let Ok(Some(line)) = next_line(&mut input, MOST_LINE) {
         let line = match line {
             Raw::Blank => continue,
             Raw::TooLong => {
@@ -160,38 +161,9 @@ fn read_lines(input: Box<dyn Read + Send>, to: &mpsc::Sender<Line>) {
     }
 }
 
-enum Raw {
-    Blank,
-    Whole(Vec<u8>),
-    TooLong,
-}
-
-/// Reads one line; the rest of one that is too long is passed over.
-fn next(input: &mut impl BufRead) -> io::Result<Option<Raw>> {
-    let mut line = Vec::new();
-    let most = u64::try_from(MOST_LINE).unwrap_or(u64::MAX) + 1;
-    if input.by_ref().take(most).read_until(b'\n', &mut line)? == 0 {
-        return Ok(None);
-    }
-    if line.last() == Some(&b'\n') {
-        line.pop();
-    } else if line.len() > MOST_LINE {
-        input.skip_until(b'\n')?;
-        return Ok(Some(Raw::TooLong));
-    }
-    Ok(Some(match line.trim_ascii().is_empty() {
-        true => Raw::Blank,
-        false => Raw::Whole(line),
-    }))
-}
-
 /// Reads a message.
 fn parse(line: &[u8]) -> Line {
-    if let Err(error) = std::str::from_utf8(line) {
-        let text = format!("not UTF-8: {error}");
-        return Line::Bad(refusal(PARSE_ERROR, &text, Value::Null));
-    }
-    if let Err(error) = strict::check(line) {
+    if let Err(error) = check(line, MOST_DEPTH) {
         let text = format!("not a message: {error}");
         return Line::Bad(refusal(PARSE_ERROR, &text, Value::Null));
     }

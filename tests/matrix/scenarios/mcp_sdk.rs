@@ -19,7 +19,7 @@ const SCRIPT: &str = include_str!("mcp_sdk.py");
 fn python_sdk(ctx: &Ctx) -> Result<(), String> {
     let root = allow(ctx)?;
     let venv = ctx.home().join("venv");
-    let python = install(&venv)?;
+    let python = install(&venv, LIBRARY)?;
     let script = ctx.home().join("client.py");
     fs::write(&script, SCRIPT).map_err(|error| error.to_string())?;
     let words = [
@@ -36,8 +36,8 @@ fn python_sdk(ctx: &Ctx) -> Result<(), String> {
     ctx.ok("discard s --yes").map(drop)
 }
 
-/// Makes an environment with the library; returns its Python.
-fn install(venv: &Path) -> Result<String, String> {
+/// Makes an environment with a library; returns its Python.
+pub(super) fn install(venv: &Path, library: &str) -> Result<String, String> {
     let run = |what: &str, argv: &[&str]| {
         let ended = duct::cmd(argv[0], &argv[1..])
             .stderr_to_stdout()
@@ -65,11 +65,11 @@ fn install(venv: &Path) -> Result<String, String> {
         &[
             "--disable-pip-version-check",
             "--only-binary=:all:",
-            LIBRARY,
+            library,
         ],
     ];
     run(
-        "the Python library of MCP can't be had from the package index",
+        &format!("{library} can't be had from the package index"),
         &words.concat(),
     )?;
     Ok(python)

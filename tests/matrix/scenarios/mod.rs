@@ -9,6 +9,8 @@ macro_rules! scenarios {
     };
 }
 
+mod acp;
+mod acp_sdk;
 mod agent;
 mod ask;
 mod ask_live;
@@ -94,6 +96,8 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     disk::SCENARIOS,
     live::SCENARIOS,
     mapped::SCENARIOS,
+    acp::SCENARIOS,
+    acp_sdk::SCENARIOS,
     mcp::SCENARIOS,
     mcp_sdk::SCENARIOS,
     net::SCENARIOS,

@@ -53,8 +53,17 @@ const ABSENT: &[(&str, &str)] = &[
     ),
     // Sessions know no terminal and no command line.
     ("session", "lazaret-launcher clap ctrlc indicatif ratatui"),
-    // The protocol of an outer agent: what its tools do is the launcher's.
-    ("mcp", "lazaret- bollard clap duct indicatif ratatui rustix"),
+    // The strict reader of messages: values alone.
+    ("json", "lazaret- bollard clap rustix tokio"),
+    // The protocols of an outer agent and of an editor: what they lead to is the launcher's.
+    (
+        "mcp",
+        "lazaret-acp lazaret-egress lazaret-launcher lazaret-protocol lazaret-session lazaret-tree bollard clap duct indicatif ratatui rustix",
+    ),
+    (
+        "acp",
+        "lazaret-egress lazaret-launcher lazaret-mcp lazaret-protocol lazaret-session lazaret-tree bollard clap duct indicatif ratatui rustix tokio",
+    ),
     // What may be reached is judged without engines, files or I/O.
     ("egress", "lazaret- bollard tokio rustix libc"),
     // Alone with the network: threads and epoll, no engine, no files of a workspace.

@@ -7,18 +7,20 @@ use lazaret_gate::case::Case;
 use lazaret_gate::choices::{Choices, Pick};
 use lazaret_gate::decision::{ApprovalMode, Decision, KeepReason};
 use lazaret_gate::proposal::{ItemState, can_replace};
-use lazaret_runtime::SessionId;
 use lazaret_tree::{RelPath, RelPathBuf, escape};
 use lazaret_validator::Allowance;
 
 use super::diff;
 use crate::app::App;
 use crate::commits::session_commits::SessionCommits;
+use crate::decide::waiting_commits::{NoCommits, WaitingCommits};
 use crate::decide::{AskContext, OnConflict, choice, decide};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::report::Report;
+use crate::session_access::live_gate::decide_live;
 use crate::session_access::named::{OneSession, Unnamed};
+use crate::session_access::running::Running;
 use crate::session_access::waiting::{self, AgreedDecision};
 use crate::ui::{Answer, Choice, Question};
 use lazaret_session::audit::event::Approver;
@@ -28,7 +30,7 @@ use lazaret_session::store::Store;
 ///
 /// If you changed a file too, your edit and the session's are merged; if they overlap, yours stays.
 /// A file that the session moved stays where it is if its new place is not applied; name it as a
-/// PATH to remove it anyway.
+/// PATH to remove it anyway. In a session that stays for an editor, what has changed so far is applied.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -65,52 +67,85 @@ const ALLOW: [Choice; 2] = [
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     let id = args.session.find(Unnamed::Waiting, &store, app)?;
-    let paths = diff::parse_paths(&args.paths)?;
-    let (allow, theirs) = (
-        diff::parse_paths(&args.allow)?,
-        diff::parse_paths(&args.theirs)?,
-    );
+    let typed = Typed {
+        paths: diff::parse_paths(&args.paths)?,
+        allow: diff::parse_paths(&args.allow)?,
+        theirs: diff::parse_paths(&args.theirs)?,
+        args: &args,
+    };
     if let Some(dir) = &args.workspace {
         waiting::adopt(&store, &id, dir, app)?;
     }
+    if let Some(running) = Running::idle(&store, &id) {
+        return decide_live(running, &store, app, |case| {
+            let choices = typed.choices(case, app)?;
+            typed.decide(case, &choices, &mut NoCommits, app)
+        });
+    }
     let (mut session, case) = waiting::open(&store, &id, app)?;
-    let mut choices = picked(&case, &paths)?;
-    for path in &theirs {
-        replace(&case, path, &mut choices)?;
-    }
-    for path in &allow {
-        permit(&case, path, &args, &mut choices, app)?;
-    }
-    let proposal = case.propose(&choices)?;
-    let report = Report::of_case(session.record(), &case, &proposal);
-    let approval = match args.yes {
-        true => ApprovalMode::Preapproved(args.on_conflict.into()),
-        false => ApprovalMode::Ask,
-    };
+    let choices = typed.choices(&case, app)?;
+    let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let mut commits = SessionCommits::new(&mut session, &store, app);
-    let context = AskContext {
-        ui: &app.ui,
-        cancel: &app.cancel,
-        commits: &mut commits,
-    };
-    let mut decision = decide(&case, &choices, approval, context)?;
-    if let (true, Decision::Apply(plan)) = (args.remember, &mut decision) {
-        let allowed = choices.allowed().iter();
-        let entries = allowed.filter_map(|allowed| Entry::of(allowed, &proposal));
-        plan.remember.extend(entries);
-    }
-    if let Decision::Keep(reason) = &decision {
-        return Err(kept(*reason, &id));
-    }
-    let decision = AgreedDecision {
-        decision,
-        approver: match args.yes {
-            true => Approver::Beforehand,
-            false => Approver::Person,
-        },
-    };
+    let decision = typed.decide(&case, &choices, &mut commits, app)?;
     let settled = waiting::settle(app, &store, &mut session, &case, decision, report)?;
     Ok(waiting::exit_code(&settled))
+}
+
+/// What was typed.
+struct Typed<'a> {
+    paths: Vec<RelPathBuf>,
+    allow: Vec<RelPathBuf>,
+    theirs: Vec<RelPathBuf>,
+    args: &'a Args,
+}
+
+impl Typed<'_> {
+    fn choices(&self, case: &Case, app: &App) -> Result<Choices, Failure> {
+        let mut choices = picked(case, &self.paths)?;
+        for path in &self.theirs {
+            replace(case, path, &mut choices)?;
+        }
+        for path in &self.allow {
+            permit(case, path, self.args, &mut choices, app)?;
+        }
+        Ok(choices)
+    }
+
+    /// Decides what becomes of a case. To keep all of it is a failure here.
+    fn decide(
+        &self,
+        case: &Case,
+        choices: &Choices,
+        commits: &mut dyn WaitingCommits,
+        app: &App,
+    ) -> Result<AgreedDecision, Failure> {
+        let (approval, approver) = match self.args.yes {
+            true => {
+                let on_conflict = self.args.on_conflict.into();
+                (ApprovalMode::Preapproved(on_conflict), Approver::Beforehand)
+            }
+            false => (ApprovalMode::Ask, Approver::Person),
+        };
+        let context = AskContext {
+            ui: &app.ui,
+            cancel: &app.cancel,
+            commits,
+        };
+        let mut decision = decide(case, choices, approval, context)?;
+        if let (true, Decision::Apply(plan)) = (self.args.remember, &mut decision) {
+            let proposal = case.propose(choices)?;
+            let allowed = choices.allowed().iter();
+            let entries = allowed.filter_map(|allowed| Entry::of(allowed, &proposal));
+            plan.remember.extend(entries);
+        }
+        match decision {
+            Decision::Keep(reason) => {
+                let name = case.subject.as_ref().map_or("", |subject| &subject.name);
+                Err(kept(reason, name))
+            }
+            decision => Ok(AgreedDecision { decision, approver }),
+        }
+    }
 }
 
 /// Takes what is at or below the paths; everything when there are none.
@@ -223,7 +258,7 @@ fn permit(
     Ok(())
 }
 
-fn kept(reason: KeepReason, id: &SessionId) -> Failure {
+fn kept(reason: KeepReason, id: &str) -> Failure {
     let failure = Failure::message(FailureKind::Refused, reason.to_string())
         .context(format!("nothing of session {id} was applied"));
     match reason {

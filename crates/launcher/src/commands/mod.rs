@@ -1,5 +1,6 @@
 //! The verbs, one file each: `Args`, whose doc comment is the help, and `run`.
 
+pub(crate) mod acp;
 pub(crate) mod allowed;
 pub(crate) mod apply;
 pub(crate) mod ask;
@@ -41,6 +42,7 @@ pub(crate) mod show;
 pub(crate) mod start;
 pub(crate) mod stop;
 pub(crate) mod sync;
+mod target;
 pub(crate) mod undo;
 pub(crate) mod volume;
 pub(crate) mod wait;
@@ -64,6 +66,7 @@ pub enum Command {
     Exec(exec::Args),
     Shell(shell::Args),
     Ask(ask::Args),
+    Acp(acp::Args),
     Stop(stop::Args),
     Wait(wait::Args),
     Diff(diff::Args),
@@ -123,6 +126,7 @@ pub(crate) fn run(command: Command, line: CommandLine, app: &App) -> Result<Exit
         Command::Exec(args) => exec::run(args, app),
         Command::Shell(args) => shell::run(args, app),
         Command::Ask(args) => ask::run(args, app),
+        Command::Acp(args) => acp::run(args, line, app),
         Command::Stop(args) => stop::run(args, app),
         Command::Wait(args) => wait::run(args, app),
         Command::Diff(args) => diff::run(args, app),

@@ -51,8 +51,8 @@ pub fn open_case(session: &LockedSession, env: &Environment) -> Result<Case, Fai
     Ok(case)
 }
 
-/// Puts together what was seen. Nothing can be decided on it: the command goes on, and what
-/// it leaves behind is collected and judged when it has ended.
+/// Puts together what was seen. What is decided on it is about the bytes that were read; the
+/// command goes on, and what it leaves behind is collected and judged when it has ended.
 ///
 /// # Errors
 /// As [`open_case`].
@@ -77,6 +77,7 @@ pub fn preview(
         subject: Some(record.subject()),
         listing: None,
     })?;
+    heed_applied(&mut case, live_view.session())?;
     allowlist.tell(&mut case)?;
     Ok(case)
 }

@@ -105,7 +105,7 @@ pub(crate) fn tell_landed(record: &Record, ui: &Ui) {
 }
 
 /// Says what was applied and what was not.
-fn tell_applied(plan: &ApplyPlan, record: &Record, ui: &Ui) {
+pub(crate) fn tell_applied(plan: &ApplyPlan, record: &Record, ui: &Ui) {
     let id = &record.id;
     let changes = plan.approved.changes();
     let left = match plan.all.saturating_sub(changes.len()) {

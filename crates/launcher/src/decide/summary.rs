@@ -264,7 +264,7 @@ fn lines<'a>(case: &Case, changes: impl IntoIterator<Item = &'a Change>) -> Stri
     }
 }
 
-pub(super) fn sign(change: &Change) -> &'static str {
+pub(crate) fn sign(change: &Change) -> &'static str {
     match change.kind() {
         ChangeKind::Added => "+",
         ChangeKind::Deleted => "-",

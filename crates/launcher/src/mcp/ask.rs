@@ -21,7 +21,7 @@ impl Host {
         let (_, _, record) = self.session(&input.session)?;
         let name = record.id.as_str();
         // The verb takes a name for that of a profile first.
-        if profile::load(name, &self.env).is_ok() {
+        if profile::load(name, &self.verbs.env).is_ok() {
             let text = format!("session {name} has the name of a profile, and can't be asked");
             return Err(Failure::message(FailureKind::Refused, text)
                 .hinted("Start one under another name with session_start."));
@@ -35,8 +35,10 @@ impl Host {
             format!("--wait={}s", seconds.clamp(1, MOST_TIMEOUT)),
         ];
         let request = Value::Object(input.request.clone()).to_string();
-        let nested = self.app(&words, request.into_bytes(), OutputFormat::Text, stop);
-        let asked = self.run(&nested);
+        let cancel = Self::cancel_by(stop);
+        let stdin = request.into_bytes();
+        let nested = self.verbs.app(&words, stdin, OutputFormat::Text, cancel);
+        let asked = self.verbs.run_made(&nested);
         let stdout = nested.stdout_so_far();
         let envelope: Option<Value> = serde_json::from_str(&stdout).ok();
         // A turn that was taken is told whole, answered or not.

@@ -11,42 +11,30 @@ mod exec;
 mod page;
 mod project;
 mod sessions;
-mod verb;
 
-use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io;
 use std::sync::Arc;
 
 use lazaret_mcp::{Call, Stop, ToolError, Tools, serve};
 use lazaret_tree::escape;
 use serde_json::Value;
 
-use crate::app::{App, CommandLine, Options};
-use crate::environment::{Environment, StreamKind, StreamKinds};
+use crate::app::{App, CommandLine};
+use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
+use crate::ui::OutputFormat;
+use crate::verb_runner::{Ran, VerbRunner, take_streams};
 use access::Access;
+use lazaret_session::cancel::Cancel;
 
 /// Serves the client on stdin and stdout, until it goes.
 ///
 /// # Errors
 /// Nothing says what it may use, or it does not speak the protocol.
 pub(crate) fn run(line: CommandLine, app: &App) -> Result<(), Failure> {
-    let env = Environment {
-        streams: StreamKinds {
-            stdin: StreamKind::Other,
-            stdout: StreamKind::Other,
-            stderr: StreamKind::Other,
-        },
-        terminal_width: None,
-        ..app.env.clone()
-    };
+    let verbs = VerbRunner::new(line, app);
     let host = Host {
-        access: Access::load(&env)?,
-        program: app.arguments.first().cloned().unwrap_or_default(),
-        options: app.options.clone(),
-        env,
-        line,
+        access: Access::load(&verbs.env)?,
+        verbs,
     };
     let streams = take_streams().or_fail(FailureKind::Internal, "the streams can't be used")?;
     let served = serve(
@@ -57,23 +45,29 @@ pub(crate) fn run(line: CommandLine, app: &App) -> Result<(), Failure> {
     served.or_fail(FailureKind::Usage, "cannot serve the client")
 }
 
-/// Takes stdin and stdout away from everything else in this process and its children: what is
-/// printed by mistake goes to stderr, and no child reads a message.
-fn take_streams() -> io::Result<(std::os::fd::OwnedFd, std::os::fd::OwnedFd)> {
-    let stdin = rustix::stdio::stdin().try_clone_to_owned()?;
-    let stdout = rustix::stdio::stdout().try_clone_to_owned()?;
-    rustix::stdio::dup2_stdin(OpenOptions::new().read(true).open("/dev/null")?)?;
-    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-    Ok((stdin, stdout))
-}
-
 /// What does the calls.
 struct Host {
     access: Access,
-    program: OsString,
-    options: Options,
-    env: Environment,
-    line: CommandLine,
+    verbs: VerbRunner,
+}
+
+impl Host {
+    /// Runs a verb for a call.
+    ///
+    /// # Errors
+    /// As [`VerbRunner::run`].
+    fn verb(&self, words: &[String], format: OutputFormat, stop: &Stop) -> Result<Ran, Failure> {
+        let good = [ExitCode::SUCCESS, ExitCode::TIMEOUT];
+        self.verbs.run(words, format, &good, Self::cancel_by(stop))
+    }
+
+    /// Returns what ends a verb when its call is to stop.
+    fn cancel_by(stop: &Stop) -> Cancel {
+        let cancel = Cancel::new();
+        let raised = cancel.clone();
+        stop.on_stop(move || raised.raise());
+        cancel
+    }
 }
 
 impl Tools for Host {

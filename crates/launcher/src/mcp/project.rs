@@ -38,7 +38,7 @@ impl Host {
         let text = settings.to_toml()?;
         let (parent, name) = self.access.open_parent(&input.path)?;
         check_name(&name)?;
-        own_dirs::check_workspace(&parent.path.join(&name), &self.env)?;
+        own_dirs::check_workspace(&parent.path.join(&name), &self.verbs.env)?;
         match mkdirat(&parent.dir, &name, Mode::from_raw_mode(0o777)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(failed("the project can't be made", error.into())),
@@ -71,7 +71,7 @@ impl Host {
     pub(super) fn workspace_create(&self, input: &WorkspaceCreate) -> Result<Value, Failure> {
         check_name(&input.name)?;
         let project = self.access.open(&input.project)?;
-        own_dirs::check_workspace(&project.path, &self.env)?;
+        own_dirs::check_workspace(&project.path, &self.verbs.env)?;
         let settings = ProjectSettings::of(&project.path)?;
         let isolates = settings.isolation == Isolation::Workspace;
         let wanted = match (&input.copy, isolates) {

@@ -32,7 +32,7 @@ impl Host {
             Failure::message(FailureKind::Refused, text).hinted("session_list lists them.")
         };
         let id: SessionId = name.parse().map_err(|_| none())?;
-        let store = Store::open(&self.env.state_dir()?)?;
+        let store = Store::open(&self.verbs.env.state_dir()?)?;
         let dir = store.find(&id).map_err(|_| none())?;
         let record = dir.record()?;
         match self.access.allows(&record) {
@@ -45,7 +45,7 @@ impl Host {
         let usage = |text: &str| Err(Failure::message(FailureKind::Usage, text));
         self.access.check_profile(&input.profile)?;
         // A name that is no profile could be that of a session.
-        let profile = profile::load(&input.profile, &self.env)?;
+        let profile = profile::load(&input.profile, &self.verbs.env)?;
         let place = self.access.open(&input.workspace)?;
         self.check_scope(&place.path, profile)?;
         if let Some(name) = &input.name {
@@ -96,8 +96,8 @@ impl Host {
         path: &std::path::Path,
         profile: profile::Profile,
     ) -> Result<(), Failure> {
-        let opened = workspace::open(path, &self.env)?;
-        let scope = WorkspaceScope::of(profile, opened, &self.env)?;
+        let opened = workspace::open(path, &self.verbs.env)?;
+        let scope = WorkspaceScope::of(profile, opened, &self.verbs.env)?;
         match self.access.holds(scope.root.path()) {
             true => Ok(()),
             false => {
@@ -116,7 +116,7 @@ impl Host {
         let id: SessionId = name
             .parse()
             .or_fail(FailureKind::Usage, "the name of a session")?;
-        let store = Store::open(&self.env.state_dir()?)?;
+        let store = Store::open(&self.verbs.env.state_dir()?)?;
         match store.find(&id).is_ok() {
             true => self.session(name).map(drop),
             false => Ok(()),

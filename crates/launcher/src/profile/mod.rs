@@ -78,6 +78,8 @@ pub struct Profile {
     pub prompt: Vec<String>,
     /// Whether its command is one that a person works with at a terminal.
     pub terminal: bool,
+    /// The program that speaks the Agent Client Protocol, and its arguments; empty if there is none.
+    pub acp: Vec<String>,
     /// What goes in.
     pub workspace: WorkspaceRules,
     /// Resources.

@@ -28,6 +28,7 @@ pub(super) struct RawProfile {
     pub(super) env_pass: Vec<Spanned<String>>,
     pub(super) prompt: Option<Spanned<Vec<String>>>,
     pub(super) terminal: Option<Spanned<bool>>,
+    pub(super) acp: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     pub(super) workspace: RawWorkspace,
     #[serde(default)]

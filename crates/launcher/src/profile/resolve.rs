@@ -126,6 +126,7 @@ pub(super) fn profile(
             .terminal
             .as_ref()
             .is_some_and(|terminal| *terminal.get_ref()),
+        acp: acp(source, raw.acp.as_ref())?,
         workspace: WorkspaceRules {
             git: match raw.workspace.git.as_ref().map(toml::Spanned::get_ref) {
                 Some(RawGit::None) => GitChoice::None,
@@ -214,6 +215,25 @@ fn refuse_later_features(source: &Source<'_>, raw: &RawProfile) -> Result<(), Pr
         );
     }
     Ok(())
+}
+
+/// Reads `acp`: a program and its arguments.
+fn acp(
+    source: &Source<'_>,
+    raw: Option<&toml::Spanned<Vec<String>>>,
+) -> Result<Vec<String>, ProfileError> {
+    let Some(raw) = raw else {
+        return Ok(Vec::new());
+    };
+    let words = raw.get_ref();
+    let is_named = words.first().is_some_and(|word| !word.is_empty());
+    match is_named && !words.iter().any(|word| word.contains('\0')) {
+        true => Ok(words.clone()),
+        false => Err(source.error(
+            &raw.span(),
+            "`acp`: expected a program and its arguments, such as [\"claude-code-acp\"]",
+        )),
+    }
 }
 
 /// Reads `prompt`: words behind the command, one of which holds the task.

@@ -106,6 +106,8 @@ pub fn schema() -> Value {
             "terminal": { "type": "boolean", "default": false,
                 "description": "Whether the command gets your terminal, where there is one and \
                     it is given no task." },
+            "acp": described(&strings, "The program that `lazaret acp` puts behind an editor, and \
+                its arguments: it speaks the Agent Client Protocol."),
             "workspace": table(json!({
                 "target": { "type": "string", "default": "/workspace",
                     "description": "Where the workspace is inside." },

@@ -29,6 +29,8 @@ struct Shown<'a> {
     prompt: &'a [String],
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     terminal: bool,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    acp: &'a [String],
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     env: BTreeMap<&'a str, &'a str>,
     workspace: ShownWorkspace<'a>,
@@ -330,6 +332,7 @@ impl Profile {
             env_pass: &self.env_pass,
             prompt: &self.prompt,
             terminal: self.terminal,
+            acp: &self.acp,
             env: self
                 .env
                 .iter()

@@ -162,7 +162,7 @@ fn wrong_keys_and_types_are_refused_with_their_place() {
         "image = \"base\"\n[gate\napply = \"ask\"",
     ]), @r#"
     p.toml:1:1: the key `image` is missing, expected such as image = "base"
-    p.toml:1:1: unknown key `imagine`, expected one of `extends`, `description`, `projects`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `workspace`, `limits`, `session`, `attach`, `ask`, `notify`, `network`, `secrets`, `files`, `volumes`, `home`, `services`, `setup`, `gate`, `pr`
+    p.toml:1:1: unknown key `imagine`, expected one of `extends`, `description`, `projects`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `acp`, `workspace`, `limits`, `session`, `attach`, `ask`, `notify`, `network`, `secrets`, `files`, `volumes`, `home`, `services`, `setup`, `gate`, `pr`
     p.toml:1:9: found integer `7`, expected a string
     p.toml:2:11: found string "make", expected an array
     p.toml:3:10: found integer `8`, expected a size such as "512m" or "8g" (units: k, m, g, t)
@@ -692,6 +692,7 @@ mod tightening {
             ("setup", "[[setup]]\nrun = [\"a\"]"),
             ("pr", "[pr]\nfile = \"a\""),
             ("notify", "[notify]\ncommand = [\"a\"]"),
+            ("acp", "acp = [\"a\"]"),
             ("ask", "[ask]\noutput = \"1m\""),
             ("attach", "[attach]\nprefix = \"ctrl-b\""),
         ] {

@@ -305,6 +305,7 @@ fn refuse_others(source: &Source<'_>, raw: &RawProfile) -> Result<(), ProfileErr
             "attach",
             raw.attach.prefix.as_ref().map(toml::Spanned::span),
         ),
+        ("acp", raw.acp.as_ref().map(toml::Spanned::span)),
         ("ask", raw.ask.span()),
         (
             "notify",

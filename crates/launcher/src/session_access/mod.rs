@@ -2,6 +2,7 @@
 //! or to decide on its changes.
 
 pub(crate) mod live;
+pub(crate) mod live_gate;
 pub(crate) mod named;
 pub(crate) mod question;
 pub(crate) mod reopen;

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use lazaret_runtime::SessionId;
 
+use super::live::status;
 use super::session_context;
 use crate::app::App;
 use crate::failure::{Failure, FailureKind};
 use crate::image;
 use crate::report::Live;
 use lazaret_session::context::SessionContext;
+use lazaret_session::keeper::message::KeeperState;
 use lazaret_session::live::view::LiveView;
 use lazaret_session::store::record::{Phase, Record};
 use lazaret_session::store::{SessionDir, Store};
@@ -44,6 +46,14 @@ impl Running {
             ))
             .hinted("Answer it there, or wait until it has ended.")),
         }
+    }
+
+    /// Finds a session that stays although its own command has ended, such as that of `lazaret acp`;
+    /// `None` for any other one.
+    pub(crate) fn idle(store: &Store, id: &SessionId) -> Option<Self> {
+        let running = Self::find(store, id).ok().flatten()?;
+        let state = status(&running.dir)?.state;
+        (state == KeeperState::Idle).then_some(running)
     }
 
     /// Puts together what looking at it takes.

@@ -1,6 +1,7 @@
 //! `AskRequest`: what may be asked.
 
-use super::json::{JsonError, object};
+use super::json::{ObjectError, object};
+use lazaret_json::JsonError;
 
 /// The most bytes of a request.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -26,7 +27,7 @@ pub enum RequestError {
     TooLong,
     /// It is no such JSON.
     #[error("the request is refused: {0}")]
-    Json(#[from] JsonError),
+    Json(#[from] ObjectError),
     /// It has an `id` that can't be told from others.
     #[error("the request's \"id\" is no text of 1 to {MAX_ID} bytes")]
     Id,
@@ -45,8 +46,8 @@ impl AskRequest {
             return Err(RequestError::Empty);
         }
         let line = object(bytes)?;
-        let value: serde_json::Value =
-            serde_json::from_str(&line).map_err(|error| JsonError::Syntax(error.to_string()))?;
+        let value: serde_json::Value = serde_json::from_str(&line)
+            .map_err(|error| ObjectError::from(JsonError::Syntax(error.to_string())))?;
         let id = match value.get("id") {
             None | Some(serde_json::Value::Null) => None,
             Some(serde_json::Value::String(id)) if (1..=MAX_ID).contains(&id.len()) => {
@@ -88,6 +89,6 @@ mod tests {
             assert_eq!(AskRequest::parse(text.as_bytes()), Err(RequestError::Id));
         }
         let no = AskRequest::parse(b"[]");
-        assert_eq!(no, Err(RequestError::Json(JsonError::NotAnObject)));
+        assert_eq!(no, Err(RequestError::Json(ObjectError::NotAnObject)));
     }
 }

@@ -87,6 +87,11 @@ pub enum Request {
         /// Its name.
         service: String,
     },
+    /// To have users told that the command waits for one of them.
+    NeedsInput {
+        /// What it is about.
+        text: String,
+    },
     /// To have the turn to pause the command: a second answer says that the client has it.
     Pause,
     /// To know what the command may reach. The answer is followed by the policy.

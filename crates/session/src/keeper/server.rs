@@ -13,7 +13,7 @@ use super::client::{Client, Next};
 use super::exec;
 use super::frame::{Channel, Frame, Kind};
 use super::hub::Hub;
-use super::journal::{StopCause, events_since};
+use super::journal::{Happening, StopCause, events_since};
 use super::live::LiveContainer;
 use super::message::{
     Accepted, Attach, Hello, KeeperStatus, MAGIC, PROTOCOL, RefusalCode, Reply, Request, Size, Stop,
@@ -134,6 +134,10 @@ impl Server {
             Request::Restart { service } => {
                 let text = format!("the session has no service {service:?}");
                 refuse(stream, refused(RefusalCode::Invalid, text))
+            }
+            Request::NeedsInput { text } => {
+                self.hub.happened(Happening::NeedsInput { text });
+                self.accept(stream)
             }
             Request::Pause => pause::serve(stream, &self.live.pauses),
             Request::Policy => policy::show(stream, &self.dir, &self.live),

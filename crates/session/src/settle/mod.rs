@@ -1,6 +1,7 @@
 //! Carries a decision out, and writes it into the session's record.
 
 mod apply;
+pub mod live;
 pub mod workspace_lock;
 
 use lazaret_gate::case::Case;

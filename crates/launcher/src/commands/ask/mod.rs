@@ -2,7 +2,6 @@
 
 mod ended;
 mod report;
-mod target;
 mod turn;
 
 use std::io::Read as _;
@@ -13,15 +12,12 @@ use lazaret_session::ask::request::{AskRequest, MAX_BYTES};
 use lazaret_session::ask::turns::{Known, Ticket, Turns};
 
 use self::report::{Report, Reporter};
-use self::target::Target;
+use super::target::{LOOK, Target, Wanted, be_keeper, interrupted};
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::keeper::is_keeper;
 use crate::profile::units::Span;
-
-/// How soon to look again whether the turn has come.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Ask a profile or a session: one JSON object in, one out
 ///
@@ -54,9 +50,20 @@ pub struct Args {
     pub wait: Option<Span>,
 }
 
+impl Args {
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            verb: "ask",
+            target: &self.target,
+            workspace: self.workspace.as_deref(),
+            name: None,
+        }
+    }
+}
+
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     if is_keeper(app) {
-        return target::be_keeper(&args, app);
+        return be_keeper(args.wanted(), |profile| Some(profile.ask.idle), app);
     }
     let mut reporter = Reporter::new(Report::of(&args), app);
     let answered = answer(&args, &mut reporter, app);
@@ -69,7 +76,13 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
 
 fn answer(args: &Args, reporter: &mut Reporter<'_>, app: &App) -> Result<ExitCode, Failure> {
     let request = request(app)?;
-    let target = Target::find(args, app)?;
+    let target = Target::find(args.wanted(), app)?;
+    if target.profile().command.is_empty() {
+        let name = &target.profile().name;
+        let text = format!("profile {name} has no command that could answer");
+        return Err(Failure::message(FailureKind::Usage, text)
+            .hinted("Give the profile one: command = [\"node\", \"/app/agent.js\"]."));
+    }
     let turns = Turns::open(&app.env.state_dir()?, target.session())
         .or_fail(FailureKind::State, "the queue can't be used")?;
     let Span(wait) = args.wait.unwrap_or(Span(Duration::from_secs(600)));
@@ -152,9 +165,4 @@ fn wait_for_turn(
         }
         interrupted(app.cancel.sleep(LOOK))?;
     }
-}
-
-/// Words an end by the user.
-fn interrupted<T, E>(result: Result<T, E>) -> Result<T, Failure> {
-    result.map_err(|_| Failure::message(FailureKind::Interrupted, "interrupted"))
 }

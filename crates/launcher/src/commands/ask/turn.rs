@@ -15,9 +15,9 @@ use lazaret_session::keeper::message::{Exit, Signal};
 
 use super::ended::Ended;
 use super::report::Reporter;
-use super::target::Target;
 use crate::app::App;
 use crate::attach::capped::{Capped, Open, Spill, read_by};
+use crate::commands::target::Target;
 use crate::failure::{Failure, FailureKind};
 use crate::nonce::nonce;
 use crate::profile::AskMode;

@@ -1,16 +1,17 @@
-//! Runs a verb inside this process, and takes what it prints.
+//! `VerbRunner`: runs a verb inside this process, and takes what it prints.
 
-use std::fs::File;
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Cursor, Read as _, Seek as _, Write};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lazaret_mcp::Stop;
 use lazaret_session::cancel::Cancel;
 use lazaret_tree::escape;
 use serde_json::Value;
 
-use super::Host;
-use crate::app::App;
+use crate::app::{App, CommandLine, Options};
+use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::ui::{
@@ -24,9 +25,9 @@ const MOST_SAID: usize = 16 << 10;
 
 /// How a verb ended.
 #[derive(Debug)]
-pub(super) struct Ran {
-    pub(super) code: ExitCode,
-    pub(super) stdout: String,
+pub(crate) struct Ran {
+    pub(crate) code: ExitCode,
+    pub(crate) stdout: String,
 }
 
 impl Ran {
@@ -34,20 +35,48 @@ impl Ran {
     ///
     /// # Errors
     /// It is no JSON.
-    pub(super) fn json(&self) -> Result<Value, Failure> {
+    pub(crate) fn json(&self) -> Result<Value, Failure> {
         serde_json::from_str(&self.stdout)
             .or_fail(FailureKind::Internal, "the verb's result can't be read")
     }
 }
 
-impl Host {
+/// Runs verbs for a program that speaks a protocol on this process's streams.
+#[derive(Debug)]
+pub(crate) struct VerbRunner {
+    program: OsString,
+    options: Options,
+    /// The surroundings of each verb: without a terminal.
+    pub(crate) env: Environment,
+    line: CommandLine,
+}
+
+impl VerbRunner {
+    /// Runs verbs by the choices of `app`.
+    pub(crate) fn new(line: CommandLine, app: &App) -> Self {
+        Self {
+            program: app.arguments.first().cloned().unwrap_or_default(),
+            options: app.options.clone(),
+            env: Environment {
+                streams: StreamKinds {
+                    stdin: StreamKind::Other,
+                    stdout: StreamKind::Other,
+                    stderr: StreamKind::Other,
+                },
+                terminal_width: None,
+                ..app.env.clone()
+            },
+            line,
+        }
+    }
+
     /// Makes what a verb gets. What it prints goes into the buffers; nothing can be asked.
-    pub(super) fn app(
+    pub(crate) fn app(
         &self,
         words: &[String],
         stdin: Vec<u8>,
         format: OutputFormat,
-        stop: &Stop,
+        cancel: Cancel,
     ) -> Nested {
         let (stdout, stderr) = (Buffer::default(), Buffer::default());
         let streams = Streams {
@@ -71,9 +100,6 @@ impl Host {
             arguments.push(format!("--engine={}", engine.text).into());
         }
         arguments.extend(words.iter().map(Into::into));
-        let cancel = Cancel::new();
-        let raised = cancel.clone();
-        stop.on_stop(move || raised.raise());
         let app = App {
             arguments,
             env: self.env.clone(),
@@ -90,33 +116,34 @@ impl Host {
         }
     }
 
-    /// Runs what [`Host::app`] made.
+    /// Runs what [`VerbRunner::app`] made.
     ///
     /// # Errors
     /// The verb's own.
-    pub(super) fn run(&self, nested: &Nested) -> Result<ExitCode, Failure> {
+    pub(crate) fn run_made(&self, nested: &Nested) -> Result<ExitCode, Failure> {
         (self.line.run)(&nested.app.arguments, &nested.app)
     }
 
-    /// Runs a verb.
+    /// Runs a verb that ends with one of these exit codes if it does what it should.
     ///
     /// # Errors
     /// The verb's own failure, or that it printed too much.
-    pub(super) fn verb(
+    pub(crate) fn run(
         &self,
         words: &[String],
         format: OutputFormat,
-        stop: &Stop,
+        good: &[ExitCode],
+        cancel: Cancel,
     ) -> Result<Ran, Failure> {
-        let nested = self.app(words, Vec::new(), format, stop);
-        let code = self.run(&nested)?;
+        let nested = self.app(words, Vec::new(), format, cancel);
+        let code = self.run_made(&nested)?;
         let stdout = nested.stdout.take();
         if stdout.is_full {
             let text = format!("the result has more than {} MiB", MOST >> 20);
             return Err(Failure::message(FailureKind::Refused, text));
         }
         // A verb that fails by its exit code alone, or whose keeper did, has said why.
-        if code != ExitCode::SUCCESS && code != ExitCode::TIMEOUT {
+        if !good.contains(&code) {
             return Err(nested.said(code));
         }
         Ok(Ran {
@@ -126,9 +153,23 @@ impl Host {
     }
 }
 
+/// Takes stdin and stdout away from everything else in this process and its children: what is
+/// printed by mistake goes to stderr, and no child reads a message.
+///
+/// # Errors
+/// The process has no descriptor left.
+pub(crate) fn take_streams() -> io::Result<(OwnedFd, OwnedFd)> {
+    let stdin = rustix::stdio::stdin().try_clone_to_owned()?;
+    let stdout = rustix::stdio::stdout().try_clone_to_owned()?;
+    rustix::stdio::dup2_stdin(OpenOptions::new().read(true).open("/dev/null")?)?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    Ok((stdin, stdout))
+}
+
 /// What a verb gets, and what it printed.
-pub(super) struct Nested {
-    pub(super) app: App,
+#[derive(Debug)]
+pub(crate) struct Nested {
+    pub(crate) app: App,
     stdout: Buffer,
     stderr: Buffer,
 }
@@ -199,10 +240,10 @@ fn read_back(file: &mut File, said: &mut Vec<u8>) -> io::Result<()> {
 }
 
 /// Takes what is written, up to a bound.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 struct Buffer(Arc<Mutex<Taken>>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Taken {
     bytes: Vec<u8>,
     /// Whether there was more.

@@ -1,7 +1,7 @@
-//! `Target`: what is asked, and the session in which it is.
+//! `Target`: a profile or a session, and the session that stays ready for it.
 
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use lazaret_protocol::Verb;
 use lazaret_runtime::SessionId;
@@ -10,12 +10,11 @@ use lazaret_session::keeper::message::{Accepted, Exec, RefusalCode, Request};
 use lazaret_session::store::{SessionDir, Store};
 use lazaret_tree::Digest;
 
-use super::{Args, LOOK, interrupted};
+use super::live_run::{self, Begin, LiveRun, Stay, TimeLimit};
+use super::run::args::{Args as RunArgs, KeptLog};
 use crate::app::App;
 use crate::attach::OnSignal;
 use crate::attach::beside::StdinMode;
-use crate::commands::live_run::{self, Begin, LiveRun, Stay, TimeLimit};
-use crate::commands::run::args::{Args as RunArgs, KeptLog};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::keeper::{Begun, Front};
@@ -24,7 +23,23 @@ use crate::resolve::workspace;
 use crate::session_access::live::{not_live, unanswered};
 use crate::session_access::named::named;
 
-/// What is asked.
+/// How soon to look again whether a turn has come.
+pub(super) const LOOK: Duration = Duration::from_millis(20);
+
+/// What was typed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// The verb.
+    pub(super) verb: &'a str,
+    /// A profile or a session.
+    pub(super) target: &'a str,
+    /// `None` for the current directory.
+    pub(super) workspace: Option<&'a Path>,
+    /// The name of a profile's session; `None` for that of the verb, the profile and the workspace.
+    pub(super) name: Option<&'a SessionId>,
+}
+
+/// A profile or a session, and the session that stays ready for it.
 #[derive(Debug)]
 pub(super) enum Target {
     /// A profile, in the session that it has for a workspace.
@@ -42,13 +57,16 @@ pub(super) enum Target {
 
 impl Target {
     /// Finds what is meant.
-    pub(super) fn find(args: &Args, app: &App) -> Result<Self, Failure> {
-        let unknown = match profile::load(&args.target, &app.env) {
-            Ok(profile) => return Self::of_profile(profile, args, app),
+    ///
+    /// # Errors
+    /// There is no such profile or session, or its workspace can't be used.
+    pub(super) fn find(wanted: Wanted<'_>, app: &App) -> Result<Self, Failure> {
+        let unknown = match profile::load(wanted.target, &app.env) {
+            Ok(profile) => return Self::of_profile(profile, wanted, app),
             Err(unknown) => unknown,
         };
         let store = Store::open_if_there(&app.env.state_dir()?)?;
-        let id = args.target.parse::<SessionId>().ok();
+        let id = wanted.target.parse::<SessionId>().ok();
         let Some(session) =
             (store.zip(id)).and_then(|(store, id)| Some((named(&store, &id).ok()?, store)))
         else {
@@ -57,41 +75,24 @@ impl Target {
         let (session, store) = session;
         let record = store.find(&session)?.record()?;
         let profile = Box::new(profile::load(&record.profile, &app.env)?);
-        Self::Session { profile, session }.checked()
+        Ok(Self::Session { profile, session })
     }
 
-    fn of_profile(profile: Profile, args: &Args, app: &App) -> Result<Self, Failure> {
-        let path = args.workspace.clone();
+    fn of_profile(profile: Profile, wanted: Wanted<'_>, app: &App) -> Result<Self, Failure> {
+        let path = wanted.workspace.map(Path::to_path_buf);
         let path = path.unwrap_or_else(|| app.env.cwd.clone());
         workspace::open(&path, &app.env)?;
         let workspace = std::fs::canonicalize(&path).unwrap_or(path);
-        // One session for each profile and workspace.
-        let of = format!("{:?}\0{}", profile.origin, workspace.display());
-        let hex = Digest::of(of.as_bytes()).to_hex();
-        let name: String = (profile.name.to_ascii_lowercase().chars())
-            .filter(char::is_ascii_alphanumeric)
-            .take(16)
-            .collect();
-        let id = format!("ask-{name}-{}", hex.get(..10).unwrap_or_default());
-        let session = id.parse::<SessionId>();
-        let session = session.map_err(|error| Failure::new(FailureKind::Internal, error))?;
+        let session = match wanted.name {
+            Some(name) => name.clone(),
+            None => own_session(wanted.verb, &profile, &workspace)?,
+        };
         let profile = Box::new(profile);
-        Self::Profile {
+        Ok(Self::Profile {
             profile,
             session,
             workspace,
-        }
-        .checked()
-    }
-
-    fn checked(self) -> Result<Self, Failure> {
-        let profile = self.profile();
-        if profile.command.is_empty() {
-            let text = format!("profile {} has no command that could answer", profile.name);
-            return Err(Failure::message(FailureKind::Usage, text)
-                .hinted("Give the profile one: command = [\"node\", \"/app/agent.js\"]."));
-        }
-        Ok(self)
+        })
     }
 
     /// Returns its profile.
@@ -221,17 +222,40 @@ fn passes(error: &KeeperError) -> bool {
     )
 }
 
-/// Is the keeper of the session.
-pub(super) fn be_keeper(args: &Args, app: &App) -> Result<ExitCode, Failure> {
-    let target = Target::find(args, app)?;
+/// Returns the name of the one session that a verb has for a profile and a workspace.
+fn own_session(verb: &str, profile: &Profile, workspace: &Path) -> Result<SessionId, Failure> {
+    let of = format!("{:?}\0{}", profile.origin, workspace.display());
+    let hex = Digest::of(of.as_bytes()).to_hex();
+    let name: String = (profile.name.to_ascii_lowercase().chars())
+        .filter(char::is_ascii_alphanumeric)
+        .take(16)
+        .collect();
+    let id = format!("{verb}-{name}-{}", hex.get(..10).unwrap_or_default());
+    let session = id.parse::<SessionId>();
+    session.map_err(|error| Failure::new(FailureKind::Internal, error))
+}
+
+/// Is the keeper of the session, which is stopped when nothing has happened for `idle`, or for what
+/// the profile says if that is less.
+pub(super) fn be_keeper(
+    wanted: Wanted<'_>,
+    idle: impl FnOnce(&Profile) -> Option<Duration>,
+    app: &App,
+) -> Result<ExitCode, Failure> {
+    let target = Target::find(wanted, app)?;
     let mut run = target.run();
     // As it was typed: a name is looked for where the front looked for it.
-    run.profile = Some(args.target.clone());
+    run.profile = Some(wanted.target.to_owned());
     let kept = LiveRun {
         run,
         stay: Stay::Asked,
         limit: TimeLimit::None,
-        idle: Some(target.profile().ask.idle),
+        idle: idle(target.profile()),
     };
     live_run::be_keeper(kept, app)
+}
+
+/// Words an end by the user.
+pub(super) fn interrupted<T, E>(result: Result<T, E>) -> Result<T, Failure> {
+    result.map_err(|_| Failure::message(FailureKind::Interrupted, "interrupted"))
 }
