@@ -4,6 +4,11 @@
 //! that of `cargo install`, builds it; any other build embeds an empty file, and says at run time
 //! how to build it.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a build script reads the environment, and builds without dependencies"
+)]
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,10 +114,6 @@ fn repository() -> Result<PathBuf, String> {
         .to_path_buf())
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a build script gets everything from the environment"
-)]
 fn variable(name: &str) -> Result<OsString, String> {
     std::env::var_os(name).ok_or(format!("cargo sets {name}"))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::proxy::TurnEnd;
+use crate::turn_end::TurnEnd;
 
 /// The session, its workspace and its policy. Its methods are called from two threads.
 pub trait Host: fmt::Debug + Send + Sync {

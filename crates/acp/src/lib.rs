@@ -17,10 +17,12 @@ mod paths;
 mod proxy;
 mod serve;
 mod servers;
+mod turn_end;
 mod uri;
 
 pub use host::Host;
 pub use message::{MOST_DEPTH, MOST_LINE};
 pub use paths::Paths;
-pub use proxy::{Action, MOST_REQUESTS, Prompt, Proxy, TurnEnd};
+pub use proxy::{Action, MOST_REQUESTS, Prompt, Proxy};
 pub use serve::{Streams, serve};
+pub use turn_end::TurnEnd;

@@ -32,7 +32,7 @@ impl Paths {
     }
 
     /// As [`Paths::to_inside`]; the workspace is named as `path` does from then on.
-    pub(crate) fn to_inside_from_now_on(&mut self, path: &str) -> Option<String> {
+    pub(crate) fn remember_inside(&mut self, path: &str) -> Option<String> {
         let (inside, name) = self.find(path)?;
         self.shown = name;
         Some(inside)
@@ -113,7 +113,7 @@ mod tests {
         ] {
             assert_eq!(paths.to_host(inside).as_deref(), host, "{inside}");
         }
-        paths.to_inside_from_now_on("/link/p").unwrap();
+        paths.remember_inside("/link/p").unwrap();
         assert_eq!(paths.to_host("/workspace/a").unwrap(), "/link/p/a");
     }
 }

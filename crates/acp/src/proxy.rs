@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::host::Host;
 use crate::message::{INTERNAL_ERROR, error};
 use crate::paths::Paths;
+use crate::turn_end::TurnEnd;
 
 /// The most requests that wait for an answer, on each side.
 pub const MOST_REQUESTS: usize = 256;
@@ -50,17 +51,6 @@ pub struct Prompt {
     pub(crate) notices: Vec<String>,
     /// The request.
     pub(crate) line: Vec<u8>,
-}
-
-/// The end of a turn: the editor hears of it once the changes were looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TurnEnd {
-    /// The session of the agent's.
-    pub(crate) session: String,
-    /// The answer.
-    pub(crate) line: Vec<u8>,
-    /// Whether the agent says that it has done what it was asked for, and no other turn runs.
-    pub is_complete: bool,
 }
 
 /// What an editor asked for.

@@ -11,7 +11,8 @@ use lazaret_json::{Line, next_line};
 use crate::host::Host;
 use crate::message::{MOST_LINE, said};
 use crate::paths::Paths;
-use crate::proxy::{Action, Prompt, Proxy, TurnEnd};
+use crate::proxy::{Action, Prompt, Proxy};
+use crate::turn_end::TurnEnd;
 
 /// The most lines that wait for an agent to read them.
 const MOST_LINES: usize = 4;

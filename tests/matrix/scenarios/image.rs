@@ -97,8 +97,7 @@ fn begun(ctx: &Ctx) -> Result<(), String> {
         script,
         "npm test; mountpoint /caches/npm; echo > /caches/npm/x",
     );
-    let ran = script.run()?;
-    ran.expect_code(0)?;
+    let ran = script.run()?.expect_code(0)?;
     ran.expect_text("2 /caches/npm")?
         .expect_text("/caches/npm is a mountpoint")
         .map(drop)

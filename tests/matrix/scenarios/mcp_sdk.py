@@ -30,7 +30,7 @@ async def main(workspace, command, *arguments):
                 return said
 
             names = [tool.name for tool in (await session.list_tools()).tools]
-            assert "session_start" in names and len(names) == 15, names
+            assert "session_start" in names and len(names) == 16, names
             started = await did(
                 "session_start",
                 profile="mine",

@@ -182,9 +182,9 @@ fn write_ar(mut out: impl std::io::Write, members: &[(&str, Vec<u8>)], mtime: u6
     out.write_all(b"!<arch>\n")?;
     for (name, bytes) in members {
         let size = bytes.len();
-        write!(
+        writeln!(
             out,
-            "{name:<16}{mtime:<12}{:<6}{:<6}{:<8}{size:<10}`\n",
+            "{name:<16}{mtime:<12}{:<6}{:<6}{:<8}{size:<10}`",
             0, 0, "100644"
         )?;
         out.write_all(bytes)?;

@@ -110,7 +110,7 @@ impl Proxy {
     /// Translates the request for a session of the agent's.
     fn session(&mut self, method: &str, params: &mut Value) -> Result<AskedFor, String> {
         if let Some(Value::String(cwd)) = params.get_mut("cwd") {
-            let resolved = self.paths.to_inside_from_now_on(cwd);
+            let resolved = self.paths.remember_inside(cwd);
             let resolved = resolved.or_else(|| self.inside(cwd));
             *cwd = resolved.ok_or_else(|| outside(cwd))?;
         }

@@ -1,3 +1,5 @@
+//! What becomes of each message, hostile ones included.
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -473,7 +475,7 @@ fn a_line_that_is_no_message_is_refused_by_its_code() {
         }
     }
     assert_eq!(refused(&proxy().from_editor(None)), -32600);
-    assert!(MOST_LINE == 8 << 20);
+    assert_eq!(MOST_LINE, 8 << 20);
 }
 
 #[test]

@@ -173,7 +173,7 @@ mod tests {
         for (body, said) in [
             (
                 "mode = \"both\"",
-                "3:8: unknown variant `both`, expected `turn` or `live`",
+                "3:8: found `both`, expected `turn` or `live`",
             ),
             (
                 "start = \"a\"",

@@ -15,12 +15,14 @@ fn short_help_names_every_verb() {
     Usage: lazaret [OPTIONS] <COMMAND>
 
     Commands:
+      init         Write a profile of your own for this project
       run          Run a command on a copy of the workspace, then pass its changes through the gate
       start        Start a session that goes on by itself
       attach       Show a session of `start` on this terminal, and type to its command
       exec         Run a command beside the one of a session of `start`
       shell        Open a shell in a session of `start`
       ask          Ask a profile or a session: one JSON object in, one out
+      acp          Put an agent behind an editor, by the Agent Client Protocol
       stop         End a session of `start`, and collect what it changed
       wait         Wait until a session of `start` has come to something
       diff         Show what a session changed, with the findings
@@ -66,8 +68,8 @@ fn short_help_names_every_verb() {
           --json             Print results as JSON on stdout, and failures as JSON on stderr
           --engine <ENGINE>  Engine: docker, podman, apple, or an endpoint such as
                              unix:///run/podman/podman.sock [env: LAZARET_ENGINE] [default: what
-                             DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST or Docker's current context
-                             names, else the first one found]
+                             DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST, config.toml or Docker's
+                             current context names, else the first one found]
           --color <WHEN>     When to colour [env: LAZARET_COLOR, NO_COLOR, CLICOLOR_FORCE] [default:
                              auto] [possible values: auto, always, never]
           --progress <HOW>   How to show progress [env: LAZARET_PROGRESS] [default: auto] [possible
@@ -90,10 +92,11 @@ fn run_help_shows_what_can_be_typed() {
     --- stdout
     Run a command on a copy of the workspace, then pass its changes through the gate
 
-    Usage: lazaret run [OPTIONS] <PROFILE> [-- <CMD>...]
+    Usage: lazaret run [OPTIONS] [PROFILE] [-- <CMD>...]
 
     Arguments:
-      <PROFILE>  Profile: a built-in name, one of your own, or a path to a TOML file
+      [PROFILE]  Profile: a built-in name, one of your own, or a path to a TOML file [default: yours for
+                 this project, which `lazaret init` writes, else `profile` of config.toml]
       [CMD]...   Command to run instead of the profile's
 
     Options:
@@ -130,8 +133,8 @@ fn run_help_shows_what_can_be_typed() {
           --json             Print results as JSON on stdout, and failures as JSON on stderr
           --engine <ENGINE>  Engine: docker, podman, apple, or an endpoint such as
                              unix:///run/podman/podman.sock [env: LAZARET_ENGINE] [default: what
-                             DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST or Docker's current context
-                             names, else the first one found]
+                             DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST, config.toml or Docker's
+                             current context names, else the first one found]
           --color <WHEN>     When to colour [env: LAZARET_COLOR, NO_COLOR, CLICOLOR_FORCE] [default:
                              auto] [possible values: auto, always, never]
           --progress <HOW>   How to show progress [env: LAZARET_PROGRESS] [default: auto] [possible
@@ -145,7 +148,11 @@ fn run_help_shows_what_can_be_typed() {
 #[test]
 fn version_goes_to_stdout() {
     let env = TestEnvironment::new();
-    let outcome = env.run("--version");
+    let long = env.run("--version");
+    assert_eq!(long.code, 0);
+    let source = concat!("lazaret ", env!("CARGO_PKG_VERSION"), "\nbuilt from ");
+    assert!(long.stdout.starts_with(source), "{}", long.stdout);
+    let outcome = env.run("-V");
     assert_eq!(outcome.code, 0);
     assert_eq!(
         outcome.stdout,

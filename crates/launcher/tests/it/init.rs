@@ -162,7 +162,8 @@ fn a_profile_of_the_workspace_is_for_no_project() {
 
 #[test]
 fn the_engine_of_the_configuration_is_used_where_nothing_else_names_one() {
-    let env = TestEnvironment::new();
+    // An empty variable counts as unset.
+    let env = TestEnvironment::new().engine("");
     env.write(
         "home/.config/lazaret/config.toml",
         "engine = \"unix:///from-config.sock\"\n",
