@@ -36,7 +36,7 @@ impl Proxy {
             },
             What::Notification { method } if is_of_the_machine(&method) => Vec::new(),
             What::Request { id, method } if is_of_the_machine(&method) => {
-                let text = format!("{method:?} is not available: the agent is in quarantine");
+                let text = format!("{method:?} is not available: the agent runs in a container");
                 vec![Action::ReplyToAgent(error(&id, METHOD_NOT_FOUND, &text))]
             }
             What::Request { id, method } if method == PERMISSION => {

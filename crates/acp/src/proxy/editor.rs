@@ -9,7 +9,7 @@ use crate::message::{
 };
 use crate::servers::drop_servers;
 
-/// What an editor may offer, and an agent in quarantine may not use: files and programs of the
+/// What an editor may offer, and an agent in a container may not use: files and programs of the
 /// editor's machine, and logins in its terminal.
 const OFFERS: [&str; 3] = ["fs", "terminal", "auth"];
 

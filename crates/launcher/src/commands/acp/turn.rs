@@ -10,7 +10,6 @@ use lazaret_session::porter::export::BatchRejection;
 use lazaret_session::settle::live::{LiveContext, apply_live};
 use lazaret_session::store::Store;
 use lazaret_tree::{Change, escape};
-use lazaret_validator::Finding;
 
 use crate::app::App;
 use crate::decide::case::preview;
@@ -99,15 +98,8 @@ pub(super) fn look(id: &SessionId, apply: ApplyMode, app: &App) -> Result<String
 
 /// The findings, one a line; nothing if there are none.
 fn findings(proposal: &Proposal) -> String {
-    let line = |finding: &Finding| {
-        let (severity, code) = (finding.severity.as_str(), finding.code);
-        format!("{severity} {code} {}: {}", finding.subject, finding.message)
-    };
-    let lines: Vec<String> = proposal
-        .findings()
-        .iter()
-        .map(|finding| line(finding))
-        .collect();
+    let findings = proposal.findings().iter();
+    let lines: Vec<String> = findings.map(ToString::to_string).collect();
     match lines.is_empty() {
         true => String::new(),
         false => format!("\nFindings:\n\n{}", listed(&lines)),
