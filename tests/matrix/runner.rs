@@ -108,27 +108,42 @@ fn finish(rows: &[Row], options: &Options) -> Result<Outcome, String> {
     if let Some(directory) = &options.report {
         report::write(rows, directory)?;
     }
-    let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
-    let mut unexplained = 0;
+    // What a reader of the last lines needs comes last.
+    let unexplained = |row: &&Row| row.is_flaky() && flaky::reason(&row.scenario).is_none();
     for row in rows.iter().filter(|row| row.is_flaky()) {
         let (name, engine) = (&row.scenario, row.engine);
         match flaky::reason(name) {
             Some(reason) => println!("{name} on {engine} failed once, as it may: {reason}"),
-            None => {
-                unexplained += 1;
-                println!(
-                    "{name} on {engine} failed once and passed once: find the cause, or put it \
-                     into tests/matrix/flaky.rs with a reason"
-                );
-            }
+            None => println!(
+                "{name} on {engine} failed once and passed once: find the cause, or put it into \
+                 tests/matrix/flaky.rs with a reason\n  {}",
+                shortened(row.before.as_deref().unwrap_or_default())
+            ),
         }
     }
-    let failed = failed + unexplained;
+    let failures = rows
+        .iter()
+        .filter_map(|row| Some((row, row.outcome.as_ref().err()?)));
+    for (row, message) in failures.clone() {
+        let (name, engine) = (&row.scenario, row.engine);
+        println!("{name} on {engine} failed\n  {}", shortened(message));
+    }
+    let failed = failures.count() + rows.iter().filter(unexplained).count();
     println!("{} passed, {failed} failed", rows.len() - failed);
     Ok(match failed {
         0 => Outcome::Green,
         _ => Outcome::Red,
     })
+}
+
+/// What the end of the output has of a message, in one line.
+fn shortened(message: &str) -> String {
+    const MOST: usize = 400;
+    let line = message.escape_debug().to_string().replace("\\n", " | ");
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }
 
 /// # Errors
