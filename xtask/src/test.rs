@@ -35,15 +35,11 @@ impl flags::Test {
             steps.run(sh, "engines", || setup::up(sh, consent))?;
             let contract = flags::Contract { engine: Vec::new() };
             steps.run(sh, "contract", || contract.run_with(sh, &porter))?;
-            let fuzz = flags::Fuzz {
-                target: Vec::new(),
-                seconds: None,
-                list: false,
-            };
-            steps.run(sh, "fuzz, briefly", || fuzz.run_with(sh, &porter))?;
-            steps.run(sh, "tests without engines, begun beside", || {
-                beside.join().map_err(|_| anyhow!("a panic, see above"))?
-            })
+            steps.run(
+                sh,
+                "tests without engines and fuzzing, begun beside",
+                || beside.join().map_err(|_| anyhow!("a panic, see above"))?,
+            )
         })?;
         let matrix = flags::TestMatrix {
             engine: Vec::new(),
@@ -78,5 +74,11 @@ fn beside_engines(porter: &Porter) -> Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
     check::tests(&sh, porter, Shown::AtEnd)?;
-    check::slow_tests(&sh, porter)
+    check::slow_tests(&sh, porter)?;
+    let fuzz = flags::Fuzz {
+        target: Vec::new(),
+        seconds: None,
+        list: false,
+    };
+    fuzz.run_with(&sh, porter)
 }
