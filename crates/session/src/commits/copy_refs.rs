@@ -133,7 +133,7 @@ pub fn list_refs(
     let script = GitScript {
         text: SCRIPT,
         arguments: &[WORKSPACE],
-        input: "\n",
+        input: "",
         max_bytes: MAX_LIST_BYTES,
         timeout: PACK_TIMEOUT,
     };

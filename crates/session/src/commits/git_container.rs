@@ -49,6 +49,7 @@ pub(super) struct GitScript<'a> {
     /// Its arguments.
     pub(super) arguments: &'a [&'a str],
     /// Its input. It ends with an empty line, since the end of a stream does not arrive reliably.
+    /// A script that reads nothing has an empty one: it may end before anything could be written.
     pub(super) input: &'a str,
     /// The most bytes that it may print.
     pub(super) max_bytes: u64,
@@ -219,6 +220,9 @@ impl RunningGit<'_> {
 }
 
 fn ask(mut stdin: Box<dyn Write + Send>, script: &GitScript<'_>) -> io::Result<()> {
+    if script.input.is_empty() {
+        return Ok(());
+    }
     stdin.write_all(script.input.as_bytes())?;
     stdin.flush()
 }
@@ -255,6 +259,35 @@ fn last_line(said: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The stdin of a process that has ended.
+    struct Ended;
+
+    impl Write for Ended {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    #[test]
+    fn a_script_that_reads_nothing_may_end_before_it_is_asked() {
+        let asked = |input| {
+            let script = GitScript {
+                text: "",
+                arguments: &[],
+                input,
+                max_bytes: 0,
+                timeout: Duration::ZERO,
+            };
+            ask(Box::new(Ended), &script).is_ok()
+        };
+        assert!(asked(""));
+        assert!(!asked("\n"));
+    }
 
     #[test]
     fn the_complaint_is_gits_own_and_escaped() {
