@@ -9,6 +9,7 @@ use lazaret_validator::{Limits, Policy};
 
 use super::contents::Contents;
 use super::drift::Drift;
+use super::ignored::Ignored;
 use super::proposal::Proposal;
 use super::subject::Subject;
 use super::unlanded::Unlanded;
@@ -18,8 +19,10 @@ use super::unlanded::Unlanded;
 pub struct Case {
     /// See [`Case::changes`]; whatever is proposed shares them.
     pub(super) changes: Vec<Arc<Change>>,
-    /// Caches that appeared in the copy and stay there.
+    /// Caches that appeared in the copy and stay there, and what git ignores.
     pub caches: Vec<Skipped>,
+    /// What of that git ignores.
+    pub ignored: Ignored,
     /// All contents, by digest.
     pub contents: Contents,
     /// The session that it came out of; `None` for two trees that were only compared.

@@ -8,6 +8,7 @@ use lazaret_tree::{Adjustment, RejectedEntry, Tree};
 use lazaret_validator::{Destination, GitConfig, Limits, Policy};
 use serde::{Deserialize, Serialize};
 
+use super::ignored::IgnoredFiles;
 use super::subject::Subject;
 
 /// What a case is made of.
@@ -23,6 +24,8 @@ pub struct GateInput {
     pub notes: Vec<Adjustment>,
     /// Caches that appeared in the copy.
     pub caches: Vec<Skipped>,
+    /// What becomes of new files that git ignores.
+    pub ignored: IgnoredFiles,
     /// The new contents.
     pub quarantine: BlobStore,
     /// The texts that were sent in, where they were kept.

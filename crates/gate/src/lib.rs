@@ -32,6 +32,7 @@ pub mod file_side;
 pub mod format;
 pub mod git_config;
 pub mod git_index;
+pub mod ignored;
 pub mod input;
 pub mod proposal;
 pub mod propose;

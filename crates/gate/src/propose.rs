@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use lazaret_transfer::{EntryAt, InsertError, WorkspaceDir};
 use lazaret_tree::{
-    Change, ChangeSet, Entry, Mode, RelPath, RelPathBuf, Renames, Tree, diff, escape,
+    Adjustment, Change, ChangeSet, Entry, Mode, RelPath, RelPathBuf, Renames, Tree, diff, escape,
 };
 use lazaret_validator::{
     Allowance, Finding, JudgeInput, Outcome, Policy, Validated, Verdict, Withheld, WithheldReason,
@@ -20,6 +20,7 @@ use super::choices::{Choices, Pick};
 use super::contents::Contents;
 use super::drift::{Drift, DriftConflict, DriftError, drifts, insert};
 use super::file_diff::FileDiff;
+use super::ignored::{IgnoreContext, Ignored, IgnoredFiles};
 use super::input::GateInput;
 use super::proposal::{ItemState, Origin, Proposal, ProposedChange};
 
@@ -73,16 +74,31 @@ impl Case {
             &changes,
             &input.baseline,
         );
+        let context = IgnoreContext {
+            baseline: &input.baseline,
+            contents: &contents,
+            policy: &policy,
+        };
+        let (changes, ignored) = match input.ignored {
+            IgnoredFiles::Stay => context.set_aside(changes),
+            IgnoredFiles::Offered => (changes, Ignored::default()),
+        };
+        let mut notes = input.notes;
+        let path = |note: &Adjustment| RelPath::from_bytes(&note.name).map(RelPath::to_owned);
+        notes.retain(|note| !path(note).is_ok_and(|path| ignored.holds(&path)));
+        let mut caches = input.caches;
+        caches.extend(ignored.skipped());
         let mut case = Self {
             drifts: drifts(&changes, &mut contents)?,
             changes,
-            caches: input.caches,
+            caches,
+            ignored,
             contents,
             subject: input.subject,
             listing: input.listing,
             baseline: input.baseline,
             refusals: input.refusals,
-            notes: input.notes,
+            notes,
             git,
             policy,
             whole: None,

@@ -4,6 +4,7 @@ use std::thread;
 
 use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::choices::Choices;
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_tree::escape;
 
 use crate::app::App;
@@ -125,7 +126,7 @@ pub fn gate(
         }
     };
     let case = cx.phase("judge", |_| {
-        let mut case = open_case(&session, &options.app.env)?;
+        let mut case = open_case(&session, IgnoredFiles::Stay, &options.app.env)?;
         options.allowlist.tell(&mut case)?;
         Ok::<_, Failure>(case)
     })?;

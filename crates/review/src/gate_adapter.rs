@@ -19,6 +19,7 @@ use lazaret_gate::file_side::FileSides;
 use lazaret_gate::proposal::{self, ItemState, Origin, Proposal};
 use lazaret_gate::propose::ProposeError;
 use lazaret_gate::tip_report::WaitingReport;
+use lazaret_transfer::SkipReason;
 use lazaret_tree::{RelPath, escape};
 use lazaret_validator::{Allowance as Allowed, Severity, Subject, is_allowable};
 
@@ -135,7 +136,10 @@ impl<'a> GateAdapter<'a> {
         if input.is_some() || !caches.is_empty() {
             let findings = input.unwrap_or_else(|| ItemFindings::none(&finding_index));
             let mut item = mentioned(".".to_owned(), findings);
-            let caches = caches.iter().map(|cache| {
+            let others = caches
+                .iter()
+                .filter(|cache| cache.reason != SkipReason::GitIgnore);
+            let others = others.map(|cache| {
                 format!(
                     "stays in the copy: {} ({})",
                     escape(&cache.name),
@@ -143,7 +147,10 @@ impl<'a> GateAdapter<'a> {
                 )
             });
             let whole = "the batch as a whole".to_owned();
-            item.facts = std::iter::once(whole).chain(caches).collect();
+            item.facts = std::iter::once(whole)
+                .chain(others)
+                .chain(ignored)
+                .collect();
             items.push(item);
             places.push(None);
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_image_builder::Pinned;
 use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::{EnvName, Limits, ServiceName, SessionId};
@@ -64,6 +65,8 @@ pub struct RunSpec<'a> {
     pub credentials: Arc<[CredentialFile]>,
     /// What the gate holds the collection to.
     pub gate: GateLimits,
+    /// What becomes of new files that git ignores.
+    pub ignored: IgnoredFiles,
     /// Whether the volume outlives the gate.
     pub keep: KeepVolume,
     /// What is kept of the run beside what it prints.
@@ -171,6 +174,7 @@ impl RunSpec<'_> {
             engine: cx.info.endpoint.clone(),
             image: self.image.reference().to_string(),
             gate: self.gate,
+            ignored: self.ignored,
             keep: self.keep,
             selection: self.selection.clone(),
             bounds: self.scope.clone(),

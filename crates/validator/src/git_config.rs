@@ -60,6 +60,16 @@ pub struct GitUse {
     pub reason: String,
 }
 
+/// An ignore file that git reads beside those of the workspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExcludeFile {
+    /// What is in it.
+    pub contents: Vec<u8>,
+    /// The workspace as a path below the directory that the patterns count from; empty if that is
+    /// the workspace.
+    pub workspace: String,
+}
+
 /// The user's own git configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitConfig {
@@ -67,7 +77,7 @@ pub struct GitConfig {
     /// By the folded place: another spelling of it is the same file on some file systems.
     uses: BTreeMap<String, Vec<GitUse>>,
     count: usize,
-    excludes: Vec<Vec<u8>>,
+    excludes: Vec<ExcludeFile>,
     problems: Vec<String>,
     is_partial: bool,
 }
@@ -138,10 +148,10 @@ impl GitConfig {
         }
     }
 
-    /// Adds the contents of an ignore file that git reads beside those of the workspace:
-    /// `.git/info/exclude` and `core.excludesFile`.
-    pub fn add_excludes(&mut self, contents: Vec<u8>) {
-        self.excludes.push(contents);
+    /// Adds an ignore file that git reads beside those of the workspace, the strongest first:
+    /// those of directories above it, `.git/info/exclude` and `core.excludesFile`.
+    pub fn add_excludes(&mut self, file: ExcludeFile) {
+        self.excludes.push(file);
     }
 
     /// Notes that a part could not be read, and why: from now on no driver is known to be
@@ -165,7 +175,7 @@ impl GitConfig {
     }
 
     /// Returns the ignore files of [`GitConfig::add_excludes`].
-    pub(crate) fn excludes(&self) -> &[Vec<u8>] {
+    pub(crate) fn excludes(&self) -> &[ExcludeFile] {
         &self.excludes
     }
 

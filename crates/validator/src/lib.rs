@@ -18,6 +18,7 @@ mod finding_buffer;
 #[doc(hidden)]
 pub mod fuzz;
 mod git_config;
+mod git_ignores;
 mod git_index;
 mod guard;
 mod handed;
@@ -32,7 +33,8 @@ mod withhold;
 pub use allowance::{Allowance, fingerprint, is_allowable};
 pub use catalog::{CatalogEntry, catalog};
 pub use finding::{Finding, Findings, Subject};
-pub use git_config::{Covers, Driver, DriverKind, GitConfig, GitUse};
+pub use git_config::{Covers, Driver, DriverKind, ExcludeFile, GitConfig, GitUse};
+pub use git_ignores::GitIgnores;
 pub use git_index::{BlobId, GitIndex};
 pub use guard::{completes, is_guarded};
 pub use handed::{HandedKind, HandedOut, Mark};

@@ -21,6 +21,7 @@ scenarios! {
     "gate/rm-refuses-unseen-changes" => rm_refuses;
     "gate/excluded-is-not-deleted" => excluded;
     "gate/new-caches-stay-in-the-copy" => caches;
+    "gate/what-git-ignores-stays-in-the-copy" => ignored;
     "gate/secrets-stay-out" => secrets;
     "gate/parallel-runs-on-one-workspace" => parallel;
 }
@@ -215,6 +216,19 @@ fn caches(ctx: &Ctx) -> Result<(), String> {
     let report = output.json()?;
     expect_eq("left out", &report["left_out"][0], "node_modules")?;
     ctx.tree_is(&workspace, "f a \"a\\nmore\\n\"\nf package.json \"{}\"\n")
+}
+
+fn ignored(ctx: &Ctx) -> Result<(), String> {
+    let before = "f .gitignore \"dist/\\n\"\nf a \"a\\n\"\n";
+    let workspace = ctx.workspace("project", before);
+    let script = "mkdir dist && echo 1 > dist/1.js && echo more >> a";
+    let output = ctx.exits(0, "run base -w project --apply auto --json", script)?;
+    expect_eq("left out", &output.json()?["left_out"][0], "dist")?;
+    let applied = "f .gitignore \"dist/\\n\"\nf a \"a\\nmore\\n\"\n";
+    ctx.tree_is(&workspace, applied)?;
+    let script = "mkdir dist && echo 1 > dist/1.js";
+    ctx.exits(0, "run base -w project --apply auto --with-ignored", script)?;
+    ctx.tree_is(&workspace, &format!("{applied}f dist/1.js \"1\\n\"\n"))
 }
 
 fn secrets(ctx: &Ctx) -> Result<(), String> {

@@ -29,6 +29,7 @@ use tempfile::TempDir;
 use self::candidate::{CandidateError, Collected};
 use super::case::Case;
 use super::git_config::{self, GitEnvironment};
+use super::ignored::IgnoredFiles;
 use super::input::{GateInput, GateLimits, policy};
 use super::propose::CaseError;
 
@@ -178,6 +179,7 @@ pub fn compare(
         refusals,
         notes,
         caches: left_out,
+        ignored: IgnoredFiles::Offered,
         quarantine,
         base: None,
         workspace: base,

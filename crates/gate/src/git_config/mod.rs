@@ -54,8 +54,8 @@ pub fn configuration(env: GitEnvironment<'_>, workspace: &Path, tree: &Tree) -> 
         }
     }
     uses::note(&settings, env, &resolver, &mut git);
-    for contents in settings::excludes(&settings, env, workspace) {
-        git.add_excludes(contents);
+    for file in settings::excludes(&settings, env, workspace) {
+        git.add_excludes(file);
     }
     git
 }

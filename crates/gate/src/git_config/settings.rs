@@ -8,6 +8,7 @@ use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use lazaret_tree::{RelPath, Tree, escape};
+use lazaret_validator::ExcludeFile;
 
 use super::environment::GitEnvironment;
 use super::parse::{Variable, parse, split};
@@ -230,14 +231,17 @@ pub(super) fn excludes(
     settings: &Settings,
     env: GitEnvironment<'_>,
     workspace: &Path,
-) -> Vec<Vec<u8>> {
+) -> Vec<ExcludeFile> {
     let mut files = Vec::new();
     let around = settings.repositories.first();
-    if let Some(repository) = around.filter(|around| workspace.starts_with(&around.top)) {
+    let around = around.filter(|around| workspace.starts_with(&around.top));
+    let top = around.map_or(workspace, |around| &*around.top);
+    if let Some(repository) = around {
         let above = workspace.ancestors().skip(1);
-        let above = above.take_while(|dir| dir.starts_with(&repository.top));
-        files.extend(above.map(|dir| dir.join(".gitignore")));
-        files.extend(repository.in_both("info/exclude"));
+        let above = above.take_while(|dir| dir.starts_with(top));
+        files.extend(above.map(|dir| (dir.join(".gitignore"), dir)));
+        let own = repository.in_both("info/exclude").into_iter();
+        files.extend(own.map(|file| (file, top)));
     }
     let named = settings.list.iter().filter(|setting| {
         let name = &setting.variable.name;
@@ -247,12 +251,19 @@ pub(super) fn excludes(
     let named =
         named.filter_map(|setting| places::included(setting.variable.value(), workspace, home));
     let before = files.len();
-    files.extend(named);
+    files.extend(named.map(|file| (file, top)));
     if files.len() == before {
-        files.extend(places::of_the_user(env, "ignore"));
+        let usual = places::of_the_user(env, "ignore").into_iter();
+        files.extend(usual.map(|file| (file, top)));
     }
-    let contents = files.iter().filter_map(|file| read(file, MOST_BYTES).ok());
-    contents.collect()
+    let read = |(file, from): &(PathBuf, &Path)| {
+        let below = workspace.strip_prefix(from).ok()?;
+        Some(ExcludeFile {
+            contents: read(file, MOST_BYTES).ok()?,
+            workspace: below.to_str()?.to_owned(),
+        })
+    };
+    files.iter().filter_map(read).collect()
 }
 
 /// Whether a variable is `include.path` or `includeIf.<condition>.path`.

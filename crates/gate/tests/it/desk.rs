@@ -8,6 +8,7 @@ use lazaret_gate::case::Case;
 use lazaret_gate::choices::{Choices, Pick};
 use lazaret_gate::decision::{ApplyPlan, approve};
 use lazaret_gate::format::causes;
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_gate::input::GateInput;
 use lazaret_gate::proposal::{ItemState, Origin, Proposal};
 use lazaret_gate::propose::ProposeError;
@@ -25,6 +26,7 @@ pub(super) struct Desk {
     pub(super) root: tempfile::TempDir,
     pub(super) policy: Policy,
     pub(super) base: Base,
+    pub(super) ignored: IgnoredFiles,
 }
 
 /// Whether the session kept the texts that were sent in.
@@ -46,6 +48,7 @@ impl Desk {
             root,
             policy: Policy::shipped(),
             base: Base::Kept,
+            ignored: IgnoredFiles::Stay,
         };
         let workspace = desk.open("workspace");
         let packed = pack(&workspace, &selector(), &mut io::sink(), &mut |_| {});
@@ -79,7 +82,12 @@ impl Desk {
 
     pub(super) fn case(&self) -> Case {
         let volume = self.open("volume");
-        let collected = walk(&volume, &selector(), Hashing::parallel())
+        let everything = SelectionSpec {
+            git: GitMode::None,
+            exclude: Vec::new(),
+        };
+        let everything = everything.compile_exclude_only().unwrap();
+        let collected = walk(&volume, &everything, Hashing::parallel())
             .unwrap()
             .tree;
         let mut stored = &std::fs::read(self.path("baseline")).unwrap()[..];
@@ -105,6 +113,7 @@ impl Desk {
             refusals: Vec::new(),
             notes: Vec::new(),
             caches: Vec::new(),
+            ignored: self.ignored,
             quarantine,
             base,
             workspace: self.open("workspace"),

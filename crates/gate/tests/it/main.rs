@@ -3,6 +3,7 @@
 mod desk;
 mod file_diff;
 mod git_apply;
+mod ignored;
 mod merge;
 mod proposal;
 mod renames;

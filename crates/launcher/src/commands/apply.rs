@@ -22,6 +22,7 @@ use crate::session_access::live_gate::decide_live;
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::running::Running;
 use crate::session_access::waiting::{self, AgreedDecision};
+use crate::session_access::with_ignored::WithIgnored;
 use crate::ui::{Answer, Choice, Question};
 use lazaret_session::audit::event::Approver;
 use lazaret_session::store::Store;
@@ -35,6 +36,8 @@ use lazaret_session::store::Store;
 pub struct Args {
     #[command(flatten)]
     pub session: OneSession,
+    #[command(flatten)]
+    pub ignored: WithIgnored,
     /// Apply only these paths (all below a directory)
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
@@ -77,12 +80,12 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         waiting::adopt(&store, &id, dir, app)?;
     }
     if let Some(running) = Running::idle(&store, &id) {
-        return decide_live(running, &store, app, |case| {
+        return decide_live(running, args.ignored.files(), &store, app, |case| {
             let choices = typed.choices(case, app)?;
             typed.decide(case, &choices, &mut NoCommits, app)
         });
     }
-    let (mut session, case) = waiting::open(&store, &id, app)?;
+    let (mut session, case) = waiting::open(&store, &id, args.ignored.files(), app)?;
     let choices = typed.choices(&case, app)?;
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let mut commits = SessionCommits::new(&mut session, &store, app);
@@ -188,6 +191,11 @@ fn with_parents(case: &Case, path: &RelPath, choices: &mut Choices) {
 fn unchanged(path: &RelPathBuf, case: &Case) -> Failure {
     let shown = escape(path.as_str().as_bytes());
     let name = case.subject.as_ref().map_or("", |subject| &subject.name);
+    if case.ignored.holds(path) {
+        let text = format!("git ignores {shown}, so it stays in the copy");
+        return Failure::message(FailureKind::Refused, text)
+            .hinted("Add --with-ignored to take it.");
+    }
     let text = format!("session {name} changed nothing at {shown}");
     Failure::message(FailureKind::Refused, text)
 }

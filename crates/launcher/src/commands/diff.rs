@@ -13,6 +13,7 @@ use crate::report::{Live, Report};
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
+use crate::session_access::with_ignored::WithIgnored;
 use crate::ui::{OutputFormat, Ui, written};
 use lazaret_session::live::view::LiveSnapshot;
 use lazaret_session::porter::export::BatchRejection;
@@ -27,6 +28,8 @@ use lazaret_session::store::record::Record;
 pub struct Args {
     #[command(flatten)]
     pub session: OneSession,
+    #[command(flatten)]
+    pub ignored: WithIgnored,
     /// Show only these paths (all below a directory)
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
@@ -42,7 +45,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     match Running::find(&store, &id)? {
         Some(running) => look(running, &store, &args, &paths, app),
         None => {
-            let (session, case) = waiting::open(&store, &id, app)?;
+            let (session, case) = waiting::open(&store, &id, args.ignored.files(), app)?;
             show(session.record(), &case, None, &args, &paths, &app.ui)
         }
     }
@@ -73,7 +76,13 @@ fn look(
         Failure::message(FailureKind::Refused, text)
             .hinted("The command still runs; it may yet clean up.")
     })?;
-    let case = preview(&live_view, collection, &allowlist, &app.env)?;
+    let case = preview(
+        &live_view,
+        collection,
+        args.ignored.files(),
+        &allowlist,
+        &app.env,
+    )?;
     let paused = live(seen.paused);
     app.ui.status(&format!(
         "live view, paused {} ms: the command runs, and nothing is judged for good yet",

@@ -16,6 +16,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::waiting;
+use crate::session_access::with_ignored::WithIgnored;
 use crate::ui::OutputFormat;
 use lazaret_session::store::Store;
 
@@ -29,6 +30,8 @@ use lazaret_session::store::Store;
 pub struct Args {
     #[command(flatten)]
     pub session: OneSession,
+    #[command(flatten)]
+    pub ignored: WithIgnored,
     /// Export only these paths (all below a directory)
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
@@ -58,7 +61,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     for (_, place) in &places {
         place.check(if_exists)?;
     }
-    let (session, case) = waiting::open(&store, &id, app)?;
+    let (session, case) = waiting::open(&store, &id, args.ignored.files(), app)?;
     let proposal = export::propose(&case)?;
     let about = session.record().subject();
     let subject = ReportSubject::Session(&about);

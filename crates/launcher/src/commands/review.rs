@@ -14,6 +14,7 @@ use crate::session_access::live_gate::decide_live;
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::running::Running;
 use crate::session_access::waiting;
+use crate::session_access::with_ignored::WithIgnored;
 use lazaret_session::store::Store;
 
 /// Review a session's changes on the whole screen, choose, and apply
@@ -27,13 +28,15 @@ use lazaret_session::store::Store;
 pub struct Args {
     #[command(flatten)]
     pub session: OneSession,
+    #[command(flatten)]
+    pub ignored: WithIgnored,
 }
 
 pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     let store = Store::open(&app.env.state_dir()?)?;
     let id = args.session.find(Unnamed::Waiting, &store, app)?;
     if let Some(running) = Running::idle(&store, &id) {
-        return decide_live(running, &store, app, |case| {
+        return decide_live(running, args.ignored.files(), &store, app, |case| {
             let context = AskContext {
                 ui: &app.ui,
                 cancel: &app.cancel,
@@ -47,7 +50,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             .into())
         });
     }
-    let (mut session, case) = waiting::open(&store, &id, app)?;
+    let (mut session, case) = waiting::open(&store, &id, args.ignored.files(), app)?;
     let choices = Choices::all();
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let mut commits = SessionCommits::new(&mut session, &store, app);

@@ -22,6 +22,7 @@ use crate::profile::{self, Profile};
 use crate::resolve::workspace;
 use crate::session_access::live::{not_live, unanswered};
 use crate::session_access::named::named;
+use crate::session_access::with_ignored::WithIgnored;
 
 /// How soon to look again whether a turn has come.
 pub(super) const LOOK: Duration = Duration::from_millis(20);
@@ -207,6 +208,7 @@ impl Target {
             with: Vec::new(),
             allow: Vec::new(),
             keep: true,
+            ignored: WithIgnored::default(),
             log_level: KeptLog::Info,
             dry_run: false,
             command: spill.to_command(),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::Choices;
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_gate::proposal::Proposal;
 use lazaret_gate::report::{Changes, ConflictReport, FindingReport};
 use lazaret_runtime::SessionId;
@@ -172,7 +173,13 @@ impl Watch<'_> {
                 return Ok(());
             }
         };
-        let case = preview(live_view, collection, allowlist, self.env)?;
+        let case = preview(
+            live_view,
+            collection,
+            IgnoredFiles::Stay,
+            allowlist,
+            self.env,
+        )?;
         let proposal = case.propose(&Choices::all())?;
         if self.ui.format() == OutputFormat::Json {
             self.line(Some(SeenLine {

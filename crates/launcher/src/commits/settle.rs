@@ -1,5 +1,6 @@
 //! Settles a session of which commits were landed, if nothing of it waits any more.
 
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_tree::Change;
 
 use crate::app::App;
@@ -21,7 +22,7 @@ pub(super) fn open_changes(
     session: &LockedSession,
     env: &Environment,
 ) -> Result<Vec<Change>, Failure> {
-    let case = open_case(session, env)?;
+    let case = open_case(session, IgnoredFiles::Stay, env)?;
     let whole = case.propose(&Choices::all())?;
     let items = whole.items().iter();
     let open = items.filter(|item| item.state != ItemState::AlreadyApplied);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::case::Case;
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_gate::input::{GateInput, policy};
 use lazaret_gate::{git_config, git_index};
 use lazaret_transfer::{BlobStore, Collection, HistoryState, MergeBases, WorkspaceDir};
@@ -23,11 +24,16 @@ use lazaret_session::store::{LockedSession, SessionDir};
 
 /// Reads a collected session, compares it with the workspace, and judges it. Nothing is
 /// written outside of the session. Of the surroundings only the user's git configuration
-/// is looked at.
+/// is looked at. New files that git ignores are offered if `ignored` or the session's record
+/// says so.
 ///
 /// # Errors
 /// When the session's files are damaged, or its workspace is not where it was (APP-03).
-pub fn open_case(session: &LockedSession, env: &Environment) -> Result<Case, Failure> {
+pub fn open_case(
+    session: &LockedSession,
+    ignored: IgnoredFiles,
+    env: &Environment,
+) -> Result<Case, Failure> {
     let (dir, record) = (session.dir(), session.record());
     let workspace = workspace_of(record)?;
     let (baseline, mut collection) = read_collection(dir)?;
@@ -39,6 +45,7 @@ pub fn open_case(session: &LockedSession, env: &Environment) -> Result<Case, Fai
         refusals: collection.refusals,
         notes: collection.notes,
         caches: collection.left_out,
+        ignored: record.ignored.max(ignored),
         quarantine: BlobStore::open(&dir.file("quarantine"))?,
         // Without it there are fewer merges, and that is all.
         base: MergeBases::open(&dir.file("merge-bases")).ok(),
@@ -59,6 +66,7 @@ pub fn open_case(session: &LockedSession, env: &Environment) -> Result<Case, Fai
 pub fn preview(
     live_view: &LiveView<'_>,
     mut seen: Collection,
+    ignored: IgnoredFiles,
     allowlist: &Allowlist,
     env: &Environment,
 ) -> Result<Case, Failure> {
@@ -70,6 +78,7 @@ pub fn preview(
         refusals: seen.refusals,
         notes: seen.notes,
         caches: seen.left_out,
+        ignored: record.ignored.max(ignored),
         quarantine: live_view.quarantine()?,
         base: live_view.base(),
         workspace: workspace_of(record)?,

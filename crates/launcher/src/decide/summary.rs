@@ -85,13 +85,17 @@ pub fn write_without_paths(
         proposal.findings().iter().map(|finding| &**finding),
         ui,
     )?;
-    for cache in &case.caches {
+    let caches = case.caches.iter();
+    for cache in caches.filter(|cache| cache.reason != SkipReason::GitIgnore) {
         let name = elide(&escape(&cache.name), ui.width().saturating_sub(30).max(20));
         let what = match cache.reason {
             SkipReason::Profile => "not compared",
             _ => "stays in the copy",
         };
         writeln!(out, "{what}: {name} ({})", cache.reason)?;
+    }
+    if !case.ignored.places.is_empty() {
+        writeln!(out, "{}; --with-ignored takes them", case.ignored)?;
     }
     if let Some(commits) = case.commits() {
         writeln!(out, "stay in the copy: {commits}")?;

@@ -34,6 +34,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_runtime::EnvName;
 use lazaret_tree::RelPathBuf;
 
@@ -186,6 +187,8 @@ pub struct LimitRules {
 pub struct GateRules {
     /// What to do with changes that no rule blocks.
     pub apply: ApplyMode,
+    /// What becomes of new files that git ignores.
+    pub ignored: IgnoredFiles,
     /// The most entries that may come back.
     pub max_entries: u32,
     /// The most bytes that may come back.

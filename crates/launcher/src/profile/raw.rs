@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_image_builder::{DataPath, Readiness, StopSignal};
 use serde::Deserialize;
 use toml::Spanned;
@@ -347,6 +348,7 @@ pub(super) struct RawSetup {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawGate {
     pub(super) apply: Option<Spanned<RawApply>>,
+    pub(super) ignored: Option<Spanned<IgnoredFiles>>,
     pub(super) max_entries: Option<Spanned<Count>>,
     pub(super) max_bytes: Option<Spanned<ByteSize>>,
     pub(super) max_file_bytes: Option<Spanned<ByteSize>>,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use lazaret_egress::AllowEntry;
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_tree::{RelPath, RelPathBuf, is_git_name};
 
 use super::ask::ask;
@@ -47,6 +48,7 @@ impl GateRules {
     /// What holds when a profile says nothing (docs/design/threats.md, "Limits").
     pub(super) const DEFAULT: Self = Self {
         apply: ApplyMode::Ask,
+        ignored: IgnoredFiles::Stay,
         max_entries: 200_000,
         max_bytes: 4 << 30,
         max_file_bytes: 512 << 20,
@@ -447,6 +449,10 @@ pub(super) fn gate(
             .apply
             .as_ref()
             .map_or(base.apply, |apply| (*apply.get_ref()).into()),
+        ignored: raw
+            .ignored
+            .as_ref()
+            .map_or(base.ignored, |ignored| *ignored.get_ref()),
         max_entries: raw
             .max_entries
             .as_ref()

@@ -209,6 +209,8 @@ pub fn schema() -> Value {
             "gate": table(json!({
                 "apply": { "enum": ["ask", "auto", "never"], "default": "ask",
                     "description": "What to do with changes that no rule blocks." },
+                "ignored": { "enum": ["stay", "offered"], "default": "stay",
+                    "description": "What becomes of new files that git ignores." },
                 "max_entries": { "type": "integer", "minimum": 1, "maximum": u32::MAX,
                     "description": "The most entries that may come back, default 200000." },
                 "max_bytes": described(&size, "The most bytes that may come back, default \"4g\"."),

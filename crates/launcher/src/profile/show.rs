@@ -213,6 +213,7 @@ struct ShownPr<'a> {
 #[derive(Serialize)]
 struct ShownGate {
     apply: &'static str,
+    ignored: &'static str,
     max_entries: u32,
     max_bytes: String,
     max_file_bytes: String,
@@ -403,6 +404,7 @@ impl Profile {
             setup: self.setup.iter().map(shown_setup).collect(),
             gate: ShownGate {
                 apply: self.gate.apply.as_str(),
+                ignored: self.gate.ignored.as_str(),
                 max_entries: self.gate.max_entries,
                 max_bytes: ByteSize(self.gate.max_bytes).to_string(),
                 max_file_bytes: ByteSize(self.gate.max_file_bytes).to_string(),

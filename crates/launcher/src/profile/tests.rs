@@ -1,5 +1,6 @@
 //! What profiles mean, and what is said about wrong ones.
 
+use lazaret_gate::ignored::IgnoredFiles;
 use std::time::Duration;
 
 use insta::assert_snapshot;
@@ -89,7 +90,7 @@ fn everything_is_read() {
          idle = \"1h\"\nlife = \"3d\"\ndisk = \"1g\"\ninodes = 5000\n\
          [session]\nstay = true\n[attach]\nprefix = \"ctrl-b\"\n\
          [network]\nmode = \"none\"\n\
-         [gate]\napply = \"auto\"\nmax_entries = 1_000\nmax_bytes = \"8m\"\nmax_file_bytes = \"4m\"",
+         [gate]\napply = \"auto\"\nignored = \"offered\"\nmax_entries = 1_000\nmax_bytes = \"8m\"\nmax_file_bytes = \"4m\"",
     )
     .unwrap();
     assert_snapshot!(profile.to_toml(), @r#"
@@ -127,6 +128,7 @@ fn everything_is_read() {
 
     [gate]
     apply = "auto"
+    ignored = "offered"
     max_entries = 1000
     max_bytes = "8m"
     max_file_bytes = "4m"

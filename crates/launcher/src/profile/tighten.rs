@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use lazaret_egress::{Pattern, Rule};
+use lazaret_gate::ignored::IgnoredFiles;
 use rustix::fs::OFlags;
 
 use super::lookup::{open, read_limited};
@@ -132,6 +133,7 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
     let wanted = resolve::gate(source, &raw.gate, &GateRules::LOOSEST)?;
     let gate = &mut profile.gate;
     lower("gate.apply", &mut gate.apply, wanted.apply, &mut keys);
+    lower("gate.ignored", &mut gate.ignored, wanted.ignored, &mut keys);
     lower(
         "gate.max_entries",
         &mut gate.max_entries,
@@ -347,6 +349,7 @@ impl GateRules {
     /// What a workspace's file starts from: no opinion.
     const LOOSEST: Self = Self {
         apply: super::ApplyMode::Auto,
+        ignored: IgnoredFiles::Offered,
         max_entries: u32::MAX,
         max_bytes: u64::MAX,
         max_file_bytes: u64::MAX,

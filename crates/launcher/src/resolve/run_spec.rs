@@ -317,6 +317,7 @@ impl RunRequest {
             volumes,
             credentials: lent,
             gate: gate_limits(&self.profile),
+            ignored: self.profile.gate.ignored,
             keep: self.volume,
             log: self.log,
         };

@@ -2,6 +2,7 @@
 
 use lazaret_gate::case::Case;
 use lazaret_gate::decision::{Decision, KeepReason};
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_tree::escape;
 
 use super::running::Running;
@@ -23,6 +24,7 @@ use lazaret_session::store::Store;
 /// The session can't be looked at, or what was decided not be done.
 pub(crate) fn decide_live(
     running: Running,
+    ignored: IgnoredFiles,
     store: &Store,
     app: &App,
     decide: impl FnOnce(&Case) -> Result<AgreedDecision, Failure>,
@@ -44,7 +46,7 @@ pub(crate) fn decide_live(
         ))
         .hinted("The command still runs; it may yet clean up.")
     })?;
-    let case = preview(&live_view, collection, &allowlist, &app.env)?;
+    let case = preview(&live_view, collection, ignored, &allowlist, &app.env)?;
     let AgreedDecision { decision, approver } = decide(&case)?;
     match &decision {
         Decision::Apply(plan) => {

@@ -8,6 +8,7 @@ pub(crate) mod question;
 pub(crate) mod reopen;
 pub(crate) mod running;
 pub(crate) mod waiting;
+pub(crate) mod with_ignored;
 
 use lazaret_runtime::Detected;
 use lazaret_tree::escape;

@@ -2,6 +2,7 @@
 
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::ApprovalMode;
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_runtime::SessionId;
 
 use super::waiting::{open, settle};
@@ -19,7 +20,7 @@ use lazaret_session::store::Store;
 /// # Errors
 /// It waits for no decision, or that can't be carried out.
 pub(crate) fn ask(store: &Store, id: &SessionId, app: &App) -> Result<ExitCode, Failure> {
-    let (mut session, case) = open(store, id, app)?;
+    let (mut session, case) = open(store, id, IgnoredFiles::Stay, app)?;
     let choices = Choices::all();
     let report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
     let mut commits = SessionCommits::new(&mut session, store, app);

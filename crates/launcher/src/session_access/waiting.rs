@@ -4,6 +4,7 @@ use std::path::Path;
 
 use lazaret_gate::case::Case;
 use lazaret_gate::decision::Decision;
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_runtime::SessionId;
 
 use super::session_context;
@@ -27,13 +28,14 @@ use lazaret_session::store::{LockedSession, Store};
 pub(crate) fn open(
     store: &Store,
     id: &SessionId,
+    ignored: IgnoredFiles,
     app: &App,
 ) -> Result<(LockedSession, Case), Failure> {
     let session = store.lock(id)?;
     match session.record().phase {
         Phase::Collected => {
             let allowlist = allowlist::load(&app.env)?;
-            let mut case = open_case(&session, &app.env)?;
+            let mut case = open_case(&session, ignored, &app.env)?;
             allowlist.tell(&mut case)?;
             Ok((session, case))
         }

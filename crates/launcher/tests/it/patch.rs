@@ -29,6 +29,7 @@ impl Desk {
             refusals: Vec::new(),
             notes: Vec::new(),
             caches: Vec::new(),
+            ignored: lazaret_gate::ignored::IgnoredFiles::Stay,
             quarantine: BlobStore::create(&root.path().join("quarantine")).unwrap(),
             base: None,
             workspace: WorkspaceDir::open_ambient(&workspace).unwrap(),

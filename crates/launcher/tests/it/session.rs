@@ -12,6 +12,7 @@ mod faults;
 mod fenced;
 mod flaky;
 mod handed;
+mod ignored;
 mod kept;
 mod killed_landing;
 mod large;

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, SystemTime};
 
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_session::store::from_branch::FromBranch;
 use lazaret_session::store::record::{
     GateLimits, GitSelection, KeepVolume, NewRecord, Phase, Record, RecordError, SelectionRecord,
@@ -24,6 +25,7 @@ fn record(id: &str) -> Record {
             max_bytes: 2,
             max_file_bytes: 3,
         },
+        ignored: IgnoredFiles::Offered,
         keep: KeepVolume::Always,
         bounds: lazaret_session::store::record::WriteScope::default(),
         pr_file: Some("meta/pr.json".parse().expect("a path")),

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_gate::input::GateLimits;
 
 use crate::store::record::{GitSelection, KeepVolume, NewRecord, Record, SelectionRecord};
@@ -22,6 +23,7 @@ pub(crate) fn example_record() -> Record {
             max_bytes: 1,
             max_file_bytes: 1,
         },
+        ignored: IgnoredFiles::Stay,
         keep: KeepVolume::UntilSettled,
         selection: SelectionRecord {
             git: GitSelection::None,

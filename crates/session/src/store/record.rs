@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_gate::subject::Subject;
 use lazaret_gate::unlanded::Unlanded;
 use lazaret_runtime::{ContainerName, ServiceName, SessionId, VolumeName};
@@ -76,6 +77,9 @@ pub struct Record {
     pub phase: Phase,
     /// The gate's limits.
     pub gate: GateLimits,
+    /// What becomes of new files that git ignores.
+    #[serde(default)]
+    pub ignored: IgnoredFiles,
     /// How the command ended, once it has.
     pub end: Option<CommandEnd>,
     /// How the gate ended, once it has.
@@ -275,6 +279,8 @@ pub struct NewRecord {
     pub image: String,
     /// The gate's limits.
     pub gate: GateLimits,
+    /// What becomes of new files that git ignores.
+    pub ignored: IgnoredFiles,
     /// What becomes of the volume.
     pub keep: KeepVolume,
     /// What of the workspace goes in.
@@ -313,6 +319,7 @@ impl Record {
             image: new.image,
             phase: Phase::Preparing,
             gate: new.gate,
+            ignored: new.ignored,
             end: None,
             outcome: None,
             commits: Unlanded::default(),

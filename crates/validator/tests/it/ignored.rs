@@ -1,7 +1,7 @@
 //! New files that git does not show (SUS-34), and links to what was left out (SUS-35).
 
 use insta::assert_snapshot;
-use lazaret_validator::Policy;
+use lazaret_validator::{ExcludeFile, Policy};
 
 use crate::{check, check_by};
 
@@ -106,11 +106,37 @@ fn sus_34_each_ignore_file_and_each_form_of_a_rule() {
     ");
 }
 
+/// An ignore file beside those of a workspace that lies in `workspace` of a repository.
+fn beside(contents: &str, workspace: &str) -> ExcludeFile {
+    ExcludeFile {
+        contents: contents.into(),
+        workspace: workspace.to_owned(),
+    }
+}
+
+#[test]
+fn sus_34_rules_of_a_repository_around_the_workspace_count_from_its_top() {
+    for (rules, is_hidden) in [
+        ("/gen/\n", false),
+        ("/web/gen/\n", true),
+        ("web/gen\n", true),
+        ("gen\n", true),
+        // The workspace itself is ignored, so that says nothing of what is in it.
+        ("*\n", false),
+        ("web/\ngen\n", false),
+    ] {
+        let mut policy = Policy::shipped();
+        policy.git.add_excludes(beside(rules, "web"));
+        let found = said_by(&policy, "f x \"1\"", "f gen/a \"1\"");
+        assert_eq!(found.contains("git.ignored"), is_hidden, "{rules}: {found}");
+    }
+}
+
 #[test]
 fn sus_34_rules_beside_those_of_the_workspace() {
     let mut policy = Policy::shipped();
-    policy.git.add_excludes(b"*.log\n!b.log\n".to_vec());
-    policy.git.add_excludes(b"*.txt\nb.log\n".to_vec());
+    policy.git.add_excludes(beside("*.log\n!b.log\n", ""));
+    policy.git.add_excludes(beside("*.txt\nb.log\n", ""));
     assert_snapshot!(said_by(&policy, "f x \"1\"", "f a.log \"1\"\nf a.txt \"1\"\nf b.log \"1\""), @"
     note git.ignored a.log: git ignores it, so `git status` does not show it
     note git.ignored a.txt: git ignores it, so `git status` does not show it

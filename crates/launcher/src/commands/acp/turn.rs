@@ -2,6 +2,7 @@
 
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::{ApprovalMode, Decision, KeepReason, Person, Unasked, decide_unasked};
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_gate::proposal::{ItemState, Proposal};
 use lazaret_runtime::SessionId;
 use lazaret_session::audit::event::Approver;
@@ -49,7 +50,13 @@ pub(super) fn look(id: &SessionId, apply: ApplyMode, app: &App) -> Result<String
             ));
         }
     };
-    let case = preview(&live_view, collection, &allowlist, &app.env)?;
+    let case = preview(
+        &live_view,
+        collection,
+        IgnoredFiles::Stay,
+        &allowlist,
+        &app.env,
+    )?;
     let proposal = case.propose(&Choices::all())?;
     let open: Vec<&Change> = (proposal.items().iter())
         .filter(|item| item.state != ItemState::AlreadyApplied)

@@ -19,6 +19,7 @@ use crate::profile::{self, ApplyMode, Profile, Publish, WORKSPACE_FILE, pass, pr
 use crate::resolve::run_spec::RunRequest;
 use crate::resolve::scope::WorkspaceScope;
 use crate::resolve::workspace;
+use crate::session_access::with_ignored::WithIgnored;
 use crate::ui::OutputFormat;
 use lazaret_session::spec::{LogLevel, TerminalMode};
 use lazaret_session::store::record::{KeepVolume, WriteScope};
@@ -44,6 +45,8 @@ pub struct Args {
     /// What to do with changes [default: the profile's, else ask]
     #[arg(long, value_name = "MODE")]
     pub apply: Option<ApplyMode>,
+    #[command(flatten)]
+    pub ignored: WithIgnored,
     /// Time limit of the command, such as 90s, 5m, 2h [default: the profile's]
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<Span>,
@@ -198,7 +201,7 @@ pub(in crate::commands) fn scope(
 /// Joins what was typed with the profile: a command without a terminal and a time limit.
 pub(in crate::commands) fn job(
     args: Args,
-    profile: Profile,
+    mut profile: Profile,
     bounds: WriteScope,
     shared: Option<Vec<String>>,
     app: &App,
@@ -217,6 +220,7 @@ pub(in crate::commands) fn job(
             profile.name
         )));
     }
+    profile.gate.ignored = profile.gate.ignored.max(args.ignored.files());
     let mut env = pass::passed(&profile.env_pass, &app.env.variables);
     env.extend(profile.env.clone());
     for EnvVar { name, value } in args.env {

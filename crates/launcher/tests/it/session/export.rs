@@ -7,6 +7,7 @@ use insta::assert_snapshot;
 use lazaret_gate::case::Case;
 use lazaret_gate::check::{Candidate, CheckOptions, compare};
 use lazaret_gate::export::{Checked, Form, ReportInput, ReportSubject, propose, write};
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_gate::proposal::ItemState;
 use lazaret_launcher::decide::case::open_case;
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
@@ -88,7 +89,7 @@ impl Batched {
             Collected::Ready(session) => session,
             Collected::Rejected(session) => panic!("{:?}", session.record().rejection),
         };
-        let case = open_case(&session, &world.env).unwrap();
+        let case = open_case(&session, IgnoredFiles::Stay, &world.env).unwrap();
         drop(session);
         Self { world, case }
     }
@@ -397,7 +398,7 @@ fn g9_a_file_that_the_user_changed_stands_in_full() {
 
 /// Runs the program on a world; returns its exit code and its two streams.
 #[track_caller]
-fn lazaret(world: &World, arguments: &[&str]) -> (i32, String, String) {
+pub(super) fn lazaret(world: &World, arguments: &[&str]) -> (i32, String, String) {
     let ended = Verb::on(world).run_unlocked(arguments);
     (ended.code, ended.stdout, ended.stderr)
 }

@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use insta::assert_snapshot;
 use lazaret_gate::choices::{Choices, Pick};
 use lazaret_gate::decision::{Decision, approve};
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_launcher::decide::case::open_case;
 use lazaret_launcher::decide::settle::settle;
 use lazaret_session::settle::VolumeDisposal;
@@ -305,7 +306,7 @@ fn lines(others: &[(usize, &str)]) -> String {
 fn apply_hunk(kept: &Kept, hunk: usize) {
     let world = &kept.world;
     let mut session = world.lock().unwrap();
-    let case = open_case(&session, &world.env).unwrap();
+    let case = open_case(&session, IgnoredFiles::Stay, &world.env).unwrap();
     let mut choices = Choices::all();
     let pick = Pick::Hunks(BTreeSet::from([hunk]));
     choices.pick(RelPath::new("notes.txt").unwrap(), pick);

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_session::lifecycle::collect::Collected;
 use lazaret_session::store::request_text;
 
@@ -141,7 +142,8 @@ fn git_30_the_text_of_a_request_is_kept_and_never_comes_back() {
     let large: &'static str = "x".repeat(300 << 10).leak();
     assert_eq!(write(Some("one")), Some(b"one".to_vec()));
     let session = world.lock().unwrap();
-    let case = lazaret_launcher::decide::case::open_case(&session, &world.env).unwrap();
+    let case = lazaret_launcher::decide::case::open_case(&session, IgnoredFiles::Stay, &world.env)
+        .unwrap();
     assert_eq!(case.changes().len(), 0);
     drop(session);
     assert_eq!(

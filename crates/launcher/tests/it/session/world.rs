@@ -12,6 +12,7 @@ use lazaret_egress::BrokerRoute;
 use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::{ApprovalMode, OnConflict};
+use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_image_builder::{IMAGE_LABEL, INPUTS_LABEL, Pinned, inspect};
 use lazaret_launcher::app::{App, Options};
 use lazaret_launcher::decide::case::open_case;
@@ -548,6 +549,7 @@ impl World {
             volumes: Vec::new(),
             credentials: credentials::resolve(&self.files, &self.env)?.into(),
             gate: self.gate,
+            ignored: IgnoredFiles::Stay,
             keep,
             log: LogLevel::Info,
         };
@@ -622,7 +624,7 @@ impl World {
     /// Does what `lazaret apply` does: the user agrees.
     pub(super) fn apply(&self) -> SettleResult {
         let mut session = self.lock().unwrap();
-        let case = open_case(&session, &self.env).unwrap();
+        let case = open_case(&session, IgnoredFiles::Stay, &self.env).unwrap();
         let approval = ApprovalMode::Preapproved(OnConflict::Refuse);
         let choices = Choices::all();
         let context = AskContext {

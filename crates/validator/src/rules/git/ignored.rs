@@ -7,15 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use ignore::Match;
-use ignore::gitignore::Gitignore;
 use lazaret_tree::{Change, Entry, RelPath, RelPathBuf, escape};
 
 use crate::codes;
 use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
-use crate::rules::content::file_pair::{FileSide, read};
-use crate::rules::git::hidden;
+use crate::rules::git::ignores::{Ignores, Kind};
 use crate::rules::names::fold::skeleton;
 use crate::{Finding, Severity, Subject};
 
@@ -43,17 +40,18 @@ pub(in crate::rules) fn check(context: &Context<'_>, report: &mut FindingBuffer)
     if new.peek().is_none() {
         return;
     }
-    let mut before = Ignores::new(context);
+    let ignores = || Ignores::new(&context.policy.git, context.contents);
+    let mut before = ignores();
     // Without a change of an ignore file both are the same.
     let mut changed = context.changes.iter();
     let changed = changed.any(|change| change.path.file_name() == ".gitignore");
-    let mut after = changed.then(|| Ignores::new(context));
+    let mut after = changed.then(ignores);
     let mut hidden: BTreeMap<String, Hidden<'_>> = BTreeMap::new();
     for change in new {
         let path = &change.path;
-        let mut found = before.hidden(path, |path| context.baseline.get(path));
+        let mut found = before.hidden(path, Kind::Other, |path| context.baseline.get(path));
         if let (None, Some(after)) = (&found, &mut after) {
-            let now = after.hidden(path, |path| context.collected.get(path));
+            let now = after.hidden(path, Kind::Other, |path| context.collected.get(path));
             // What a changed ignore file hides is said of that file (GIT-14).
             found = now.filter(|_| !is_below_changed(context, path));
         }
@@ -67,7 +65,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, report: &mut FindingBuffer)
         group.severity = group.severity.max(severity(change));
     }
     put(hidden, report);
-    if before.unknown || after.is_some_and(|after| after.unknown) {
+    if before.is_partial() || after.is_some_and(|after| after.is_partial()) {
         report.push(Finding {
             code: codes::GIT_IGNORED.id,
             severity: Severity::Note,
@@ -124,116 +122,6 @@ fn is_below_changed(context: &Context<'_>, path: &RelPath) -> bool {
     let at_the_root = RelPath::new(".gitignore").is_ok_and(is_changed);
     let mut files = path.ancestors().map(|dir| dir.join(".gitignore"));
     at_the_root || files.any(|file| file.is_ok_and(|file| is_changed(&file)))
-}
-
-/// The ignore files in force on the way to one path, for paths in their order.
-struct Ignores<'a> {
-    context: &'a Context<'a>,
-    /// By directory, the outermost first; the root is the empty text.
-    levels: Vec<(String, Option<Gitignore>)>,
-    /// What git reads beside them.
-    excludes: Vec<Gitignore>,
-    /// What the last path was hidden with.
-    last: Option<String>,
-    /// Whether one could not be read.
-    unknown: bool,
-}
-
-impl<'a> Ignores<'a> {
-    fn new(context: &'a Context<'a>) -> Self {
-        let excludes = context.policy.git.excludes().iter();
-        Self {
-            context,
-            levels: Vec::new(),
-            excludes: excludes
-                .filter_map(|bytes| hidden::ignored_by(bytes))
-                .collect(),
-            last: None,
-            unknown: false,
-        }
-    }
-
-    /// Returns what hides a path: itself, or the outermost directory that git ignores.
-    fn hidden<'t>(
-        &mut self,
-        path: &RelPath,
-        entry: impl Fn(&RelPath) -> Option<&'t Entry>,
-    ) -> Option<String> {
-        let text = path.as_str();
-        let is_below = |place: &String| {
-            let rest = text.strip_prefix(place.as_str());
-            rest.is_some_and(|rest| rest.starts_with('/'))
-        };
-        if let Some(last) = self.last.clone().filter(is_below) {
-            return Some(last);
-        }
-        self.last = None;
-        let slashes = text.match_indices('/').map(|(at, _)| at);
-        let dirs: Vec<usize> = [0].into_iter().chain(slashes).collect();
-        self.enter(text, &dirs, entry);
-        for end in dirs.iter().skip(1).copied().chain([text.len()]) {
-            let place = &text[..end];
-            if self.ignores(place, end < text.len()) {
-                self.last = Some(place.to_owned());
-                return self.last.clone();
-            }
-        }
-        None
-    }
-
-    /// Reads the ignore files of the directories on the way to a path, and leaves others.
-    fn enter<'t>(
-        &mut self,
-        text: &str,
-        dirs: &[usize],
-        entry: impl Fn(&RelPath) -> Option<&'t Entry>,
-    ) {
-        let mut kept = 0;
-        for (level, end) in self.levels.iter().zip(dirs) {
-            match level.0 == text[..*end] {
-                true => kept += 1,
-                false => break,
-            }
-        }
-        self.levels.truncate(kept);
-        for end in dirs.iter().skip(kept) {
-            let dir = &text[..*end];
-            let file = match dir {
-                "" => ".gitignore".to_owned(),
-                dir => format!("{dir}/.gitignore"),
-            };
-            let file = RelPath::new(&file).ok().and_then(&entry);
-            let rules = match read(file, self.context.contents) {
-                FileSide::Absent => None,
-                FileSide::Bytes(bytes) | FileSide::Utf16(bytes) => {
-                    let rules = hidden::ignored_by(&bytes);
-                    self.unknown |= rules.is_none();
-                    rules
-                }
-                FileSide::TooLarge | FileSide::Unreadable(_) => {
-                    self.unknown = true;
-                    None
-                }
-            };
-            self.levels.push((dir.to_owned(), rules));
-        }
-    }
-
-    /// Asks the nearest file that has something to say, then those beside them.
-    fn ignores(&self, place: &str, is_dir: bool) -> bool {
-        let levels = self.levels.iter().rev().filter_map(|(dir, rules)| {
-            let inside = match &**dir {
-                "" => Some(place),
-                dir => place.strip_prefix(dir)?.strip_prefix('/'),
-            };
-            Some((inside?, rules.as_ref()?))
-        });
-        let excludes = self.excludes.iter().map(|rules| (place, rules));
-        let mut said = levels
-            .chain(excludes)
-            .map(|(inside, rules)| rules.matched(inside, is_dir));
-        matches!(said.find(|found| !found.is_none()), Some(Match::Ignore(_)))
-    }
 }
 
 /// New packages in a `node_modules` with no `package.json` beside it: Node finds them before

@@ -3,6 +3,7 @@
 pub(crate) mod attributes;
 pub(crate) mod hidden;
 pub(crate) mod ignored;
+pub(crate) mod ignores;
 pub(crate) mod names;
 pub(crate) mod repository;
 pub(crate) mod runs;
