@@ -4,6 +4,10 @@
 //! holds for the answers of a terminal to questions that a command slipped into its
 //! output: no part of one counts as a key.
 
+use std::fmt;
+
+use lazaret_tree::escape;
+
 /// A key of the review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
@@ -37,6 +41,32 @@ pub enum Key {
     Home,
     /// To the end.
     End,
+}
+
+/// As it is named to a person.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Char(' ') => "space",
+            Self::Char(letter) => {
+                return f.write_str(&escape(letter.encode_utf8(&mut [0; 4]).as_bytes()));
+            }
+            Self::Ctrl(letter) => return write!(f, "Ctrl-{}", letter.to_ascii_uppercase()),
+            Self::Enter => "Enter",
+            Self::Esc => "Esc",
+            Self::Tab => "Tab",
+            Self::BackTab => "Shift-Tab",
+            Self::Backspace => "Backspace",
+            Self::Up => "Up",
+            Self::Down => "Down",
+            Self::Left => "Left",
+            Self::Right => "Right",
+            Self::PageUp => "PgUp",
+            Self::PageDown => "PgDn",
+            Self::Home => "Home",
+            Self::End => "End",
+        })
+    }
 }
 
 const ESC: u8 = 0x1b;

@@ -8,11 +8,15 @@ use super::keys::Key;
 use super::model::{Effect, Mode, Review, ReviewAnswer};
 use super::tree::Row;
 
+/// What is typed to pass what holds an item back.
+const WORDS: [&str; 2] = ["allow", "theirs"];
+
 /// Returns what has to be typed to pass what holds an item back.
 pub(super) fn word(status: &ItemStatus) -> &'static str {
+    let [allow, theirs] = WORDS;
     match status {
-        ItemStatus::Conflict(_) => "theirs",
-        ItemStatus::Blocked | ItemStatus::Free | ItemStatus::Stays(_) => "allow",
+        ItemStatus::Conflict(_) => theirs,
+        ItemStatus::Blocked | ItemStatus::Free | ItemStatus::Stays(_) => allow,
     }
 }
 
@@ -42,6 +46,7 @@ impl Review {
                 typed,
                 allowance,
             } => self.allow(key, item, typed, allowance),
+            Mode::NotAllowed { reason, typed } => self.swallow(key, reason, typed),
             Mode::Apply(plan, top) => match key {
                 Key::Char('y') if plan.can_apply() => Effect::End(ReviewAnswer::Apply),
                 key => {
@@ -86,7 +91,7 @@ impl Review {
                 return Effect::Ask;
             }
             Key::Char('e') => return Effect::Export,
-            Key::Char('!') => return self.start_allowing(),
+            Key::Char('!') => return self.allow_or_explain(),
             Key::Char('n') => self.next_hunk(),
             Key::Char('N') => self.previous_hunk(),
             Key::Char(']') => self.next_with_findings(),
@@ -96,6 +101,42 @@ impl Review {
                 Pane::Diff => self.browse_diff(key),
             },
         }
+        Effect::None
+    }
+
+    /// Says that a key has no meaning.
+    pub(super) fn say_unknown(&mut self, key: Key) {
+        self.say(format!("{key} does nothing here; ? lists the keys."));
+    }
+
+    /// Asks for the word that allows, or says why there is nothing to allow.
+    fn allow_or_explain(&mut self) -> Effect {
+        let effect = self.start_allowing();
+        if let (Mode::Browse, Some(reason)) = (&self.mode, &self.notice) {
+            self.mode = Mode::NotAllowed {
+                reason: reason.clone(),
+                typed: String::new(),
+            };
+        }
+        effect
+    }
+
+    /// Takes letters of the word that would allow; every other key acts as it does always.
+    fn swallow(&mut self, key: Key, reason: String, mut typed: String) -> Effect {
+        match key {
+            Key::Char(letter) => {
+                typed.push(letter);
+                if !WORDS.iter().any(|word| word.starts_with(&typed)) {
+                    return self.navigate(key);
+                }
+            }
+            Key::Enter if !typed.is_empty() => return Effect::None,
+            Key::Esc => return Effect::None,
+            Key::Backspace => drop(typed.pop()),
+            _ => return self.navigate(key),
+        }
+        self.say(reason.clone());
+        self.mode = Mode::NotAllowed { reason, typed };
         Effect::None
     }
 
@@ -125,6 +166,10 @@ impl Review {
         let Some(item) = self.selected() else {
             if self.rows.get(self.cursor).is_some_and(Row::is_of_commits) {
                 self.say("`lazaret commits land` takes `--allow PATH` for what blocks a branch.");
+            } else if self.rows.is_empty() {
+                self.say("There is nothing here to allow.");
+            } else {
+                self.say("Choose a file: ! allows one at a time.");
             }
             return Effect::None;
         };

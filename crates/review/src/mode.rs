@@ -21,6 +21,13 @@ pub enum Mode {
         /// What the allowance would be.
         allowance: Allowance,
     },
+    /// Nothing can be allowed here, and the word for it may still be typed: it is swallowed.
+    NotAllowed {
+        /// Why not.
+        reason: String,
+        /// What was typed of the word.
+        typed: String,
+    },
     /// What would be applied is shown, and asked about; the first row on show.
     Apply(Plan, usize),
     /// Asked whether to throw all of it away.

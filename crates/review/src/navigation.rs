@@ -39,7 +39,7 @@ impl Review {
                 Some(_) => self.go_to_parent(),
                 None => {}
             },
-            _ => {}
+            key => self.say_unknown(key),
         }
         Effect::None
     }
@@ -55,7 +55,7 @@ impl Review {
             Key::End | Key::Char('G') => self.scroll_to(usize::MAX),
             Key::Left | Key::Char('h') => self.focus = Pane::List,
             Key::Char(' ') => self.toggle_hunk(),
-            _ => {}
+            key => self.say_unknown(key),
         }
     }
 

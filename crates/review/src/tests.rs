@@ -237,6 +237,67 @@ mod choosing {
     }
 
     #[test]
+    fn the_word_after_a_refused_allowance_is_no_keys() {
+        for (width, height) in [(80, 24), (40, 20)] {
+            let (mut review, mut backend) = start(width, height);
+            let before = marks(&review);
+            press(&mut review, &mut backend, &typed("k!allow"));
+            assert_eq!(marks(&review), before);
+            assert_eq!(review.focus, Pane::List);
+            let said = review.notice.clone();
+            assert_eq!(
+                said.as_deref(),
+                Some("Choose a file: ! allows one at a time.")
+            );
+            press(&mut review, &mut backend, &[Key::Enter]);
+            assert_eq!((&review.mode, &review.notice), (&Mode::Browse, &None));
+            assert_eq!(review.cursor, 0);
+            // A file that is not blocked; then a key that is no part of the word.
+            press(&mut review, &mut backend, &typed("jj!the"));
+            assert_eq!(review.notice.as_deref(), Some("This is not blocked."));
+            press(&mut review, &mut backend, &[Key::Backspace, Key::Esc]);
+            press(&mut review, &mut backend, &typed("!j"));
+            assert_eq!((review.cursor, marks(&review)), (3, before));
+        }
+    }
+
+    #[test]
+    fn an_allowance_that_is_taken_back_swallows_the_word_too() {
+        let (mut review, mut backend) = start(80, 24);
+        press(&mut review, &mut backend, &typed("!allow"));
+        press(&mut review, &mut backend, &[Key::Enter]);
+        assert_eq!(review.items()[0].mark(), Mark::Taken);
+        press(&mut review, &mut backend, &typed("!allow"));
+        assert_eq!(review.items()[0].allowance, Allowance::None);
+        assert_eq!(review.counts().taken, 4);
+    }
+
+    #[test]
+    fn a_key_without_a_meaning_is_said() {
+        let (mut review, mut backend) = start(80, 24);
+        for (keys, said) in [
+            (typed("x"), "x does nothing here; ? lists the keys."),
+            (
+                vec![Key::Ctrl('x')],
+                "Ctrl-X does nothing here; ? lists the keys.",
+            ),
+            (
+                typed("\u{202e}"),
+                "\\u{202e} does nothing here; ? lists the keys.",
+            ),
+            (
+                vec![Key::Tab, Key::Right],
+                "Right does nothing here; ? lists the keys.",
+            ),
+        ] {
+            press(&mut review, &mut backend, &keys);
+            assert_eq!(review.notice.as_deref(), Some(said));
+        }
+        press(&mut review, &mut backend, &[Key::Down]);
+        assert_eq!(review.notice, None);
+    }
+
+    #[test]
     fn what_the_filter_hides_is_not_chosen() {
         let (mut review, mut backend) = start(80, 24);
         press(&mut review, &mut backend, &typed("/DOCS"));

@@ -31,7 +31,11 @@ pub fn draw(review: &Review, palette: Palette, buffer: &mut Buffer) {
     match &review.mode {
         Mode::Apply(plan, top) => overlay::apply(review, plan, *top, palette, buffer),
         Mode::Help(top) => overlay::help(&geometry, *top, palette, buffer),
-        Mode::Browse | Mode::Filter | Mode::Allow { .. } | Mode::Discard => {
+        Mode::Browse
+        | Mode::Filter
+        | Mode::Allow { .. }
+        | Mode::NotAllowed { .. }
+        | Mode::Discard => {
             if geometry.shows(Pane::List, review.focus) {
                 list::draw(review, palette, geometry.list, buffer);
             }

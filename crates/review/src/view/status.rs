@@ -63,7 +63,7 @@ pub(super) fn draw(review: &Review, palette: Palette, area: Rect, buffer: &mut B
         put(buffer, area.x, y, width, &elide(text, width), style);
     };
     match &review.mode {
-        Mode::Browse | Mode::Help(_) => {
+        Mode::Browse | Mode::Help(_) | Mode::NotAllowed { .. } => {
             counts(review, palette, (area, first), buffer);
             match &review.notice {
                 Some(notice) => line(buffer, last, notice, palette.title()),
