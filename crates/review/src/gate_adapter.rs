@@ -146,6 +146,8 @@ impl<'a> GateAdapter<'a> {
                     cache.reason
                 )
             });
+            let ignored = (!self.case.ignored.places.is_empty())
+                .then(|| format!("{}; --with-ignored takes them", self.case.ignored));
             let whole = "the batch as a whole".to_owned();
             item.facts = std::iter::once(whole)
                 .chain(others)
@@ -181,11 +183,9 @@ impl<'a> GateAdapter<'a> {
         texts.map_or(0, |(old, new)| FileDiff::new(&old, &new).hunks().len())
     }
 
-    /// What was chosen, in the gate's words. What was allowed is allowed for exactly what
-    /// would be written, and for the codes that were on the screen.
-    fn choices(&self, items: &[Item]) -> Result<Choices, ProposeError> {
+    /// Returns what was taken and left, without what was allowed.
+    pub fn picks(&self, items: &[Item]) -> Choices {
         let mut choices = Choices::all();
-        let mut allowed = Vec::new();
         // Left by choice, so that what was moved there is taken by choice too.
         let left = items.iter().filter(|item| item.choice == Choice::Leave);
         let alone: BTreeSet<usize> = left
@@ -206,10 +206,20 @@ impl<'a> GateAdapter<'a> {
                 (Choice::Hunks(hunks), ..) => Pick::Hunks(hunks.clone()),
             };
             choices.pick(&change.made.path, pick);
-            if item.allowance != Allowance::None && item.choice != Choice::Leave {
-                allowed.push((item, change.path()));
-            }
         }
+        choices
+    }
+
+    /// What was chosen, in the gate's words. What was allowed is allowed for exactly what
+    /// would be written, and for the codes that were on the screen.
+    fn choices(&self, items: &[Item]) -> Result<Choices, ProposeError> {
+        let mut choices = self.picks(items);
+        let is_allowed =
+            |item: &Item| item.allowance != Allowance::None && item.choice != Choice::Leave;
+        let allowed: Vec<_> = (self.changes(items))
+            .filter(|(item, _)| is_allowed(item))
+            .map(|(item, change)| (item, change.path()))
+            .collect();
         if allowed.is_empty() {
             return Ok(choices);
         }

@@ -2,6 +2,7 @@
 
 pub mod allowlist;
 pub mod case;
+mod draft;
 pub mod full_listing;
 mod moves;
 pub mod output_target;

@@ -15,6 +15,7 @@ use lazaret_review::run::{self, ReviewEnd};
 use lazaret_review::view::Palette;
 use lazaret_tree::escape;
 
+use super::draft::{Draft, Restored};
 use super::{AskContext, full_listing};
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::ui::review_console::ReviewConsole;
@@ -73,7 +74,13 @@ struct Agreed {
 /// Runs the review.
 fn look(case: &Case, choices: &Choices, context: &mut AskContext<'_>) -> Result<Reviewed, Failure> {
     let (ui, cancel) = (context.ui, context.cancel);
-    let (adapter, items) = GateAdapter::new(case, choices)?;
+    let draft = Draft::of(case);
+    let mut choices = choices.clone();
+    let restored = match &draft {
+        Some(draft) => draft.restore(case, &mut choices)?,
+        None => Restored::Nothing,
+    };
+    let (adapter, items) = GateAdapter::new(case, &choices)?;
     full_listing::keep(case, adapter.whole(), ui);
     let mut adapter = adapter.exporting(Path::new("."));
     let workspace = case.contents.workspace().path();
@@ -101,6 +108,9 @@ fn look(case: &Case, choices: &Choices, context: &mut AskContext<'_>) -> Result<
             }
         }
     }
+    if let Some(words) = restored.words() {
+        review.say(words);
+    }
     let palette = match ui.has_colours() {
         true => Palette::Coloured,
         false => Palette::Plain,
@@ -110,6 +120,14 @@ fn look(case: &Case, choices: &Choices, context: &mut AskContext<'_>) -> Result<
             .or_fail(FailureKind::State, "the terminal can't be used")?;
         run::run(&mut review, &mut adapter, &mut screen)?
     };
+    if let Some(draft) = &draft {
+        match end {
+            ReviewEnd::By(ReviewAnswer::Apply | ReviewAnswer::Discard) => draft.remove()?,
+            ReviewEnd::By(ReviewAnswer::Keep) | ReviewEnd::Unanswered(_) => {
+                draft.save(case, &adapter.picks(review.items()))?;
+            }
+        }
+    }
     let agreed = adapter.take_shown().map(|shown| {
         let remember = adapter.remembered(review.items(), &shown);
         let entries = remember.iter();

@@ -278,6 +278,57 @@ fn what_was_left_out_waits() {
     assert_eq!(world.phase(), Some(Phase::Collected));
 }
 
+/// Leaves `src/` out, and the review.
+fn leave_a_part_out(world: &World) {
+    let mut terminal = Terminal::open(world, "", &[]);
+    terminal.wait_for("3 of 3 will be applied");
+    terminal.press("\x1b[B");
+    terminal.wait_for("src/");
+    terminal.press(" ");
+    terminal.wait_for("1 of 3 will be applied");
+    terminal.press("q");
+    assert_eq!(terminal.end().0, Some(120));
+}
+
+#[test]
+fn choices_of_a_review_that_was_left_are_there_again() {
+    let world = world();
+    let draft = world.lock().unwrap().dir().file("review-draft.json");
+    leave_a_part_out(&world);
+    assert!(draft.exists());
+    let mut terminal = Terminal::at(&world, &world.path("xdg"));
+    terminal.wait_for("Choices restored: 2 out, 0 in part.");
+    terminal.wait_for("1 of 3 will be applied");
+    // All is taken again, so there is nothing to restore.
+    terminal.press("a");
+    terminal.wait_for("3 of 3 will be applied");
+    terminal.press("q");
+    assert_eq!(terminal.end().0, Some(120));
+    assert!(!draft.exists());
+    assert_kept(&world);
+}
+
+#[test]
+fn choices_about_other_changes_are_dropped() {
+    let world = world();
+    let draft = world.lock().unwrap().dir().file("review-draft.json");
+    leave_a_part_out(&world);
+    // The draft of other changes at the same paths.
+    let mut stored: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&draft).unwrap()).unwrap();
+    stored["changes"] = "0".repeat(64).into();
+    for stored in [stored.to_string(), "{".to_owned()] {
+        std::fs::write(&draft, stored).unwrap();
+        let mut terminal = Terminal::at(&world, &world.path("xdg"));
+        terminal.wait_for("Choices dropped: other changes now.");
+        terminal.wait_for("3 of 3 will be applied");
+        assert!(!draft.exists());
+        terminal.press("q");
+        assert_eq!(terminal.end().0, Some(120));
+    }
+    assert_kept(&world);
+}
+
 #[test]
 fn a_patch_of_what_is_chosen_is_written_where_the_user_is() {
     let world = world();
