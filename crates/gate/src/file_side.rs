@@ -117,7 +117,7 @@ impl FileSide {
     }
 
     /// Describes what has no contents to show, and reads what has.
-    fn read<'a>(
+    pub(super) fn read<'a>(
         entry: Option<&Entry>,
         open: impl FnOnce(&Digest) -> io::Result<Box<dyn Read + 'a>>,
     ) -> io::Result<Self> {

@@ -38,5 +38,6 @@ pub mod proposal;
 pub mod propose;
 pub mod report;
 pub mod subject;
+pub mod three_sides;
 pub mod tip_report;
 pub mod unlanded;

@@ -282,6 +282,9 @@ impl ReviewBackend for GateAdapter<'_> {
                 }
             }
         };
+        let sides = self.case.three_sides(change)?.into_iter();
+        let sides: Vec<String> = sides.map(|line| line.text).collect();
+        diff_view.words.splice(0..0, sides);
         diff_view.words.splice(0..0, facts(proposed));
         Ok(diff_view)
     }

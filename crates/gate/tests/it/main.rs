@@ -7,3 +7,4 @@ mod ignored;
 mod merge;
 mod proposal;
 mod renames;
+mod three_sides;

@@ -5,6 +5,7 @@ use lazaret_gate::file_diff::LineKind;
 use lazaret_gate::file_side::{
     ContentsError, FileSides, kind_without_lines, line_counts, mode_or_type_change,
 };
+use lazaret_gate::three_sides::Side;
 use lazaret_tree::{Change, escape};
 
 use crate::ui::{TextTone, Ui, elide};
@@ -88,6 +89,16 @@ pub fn lines(case: &Case, change: &Change) -> Result<Vec<Line>, ContentsError> {
             }
         }
     }
+    let sides = case.three_sides(change)?.into_iter();
+    lines.extend(sides.map(|line| {
+        let tone = match line.side {
+            Side::Heading => TextTone::Hint,
+            Side::Yours => TextTone::Good,
+            Side::Base => TextTone::Dim,
+            Side::Theirs => TextTone::Warning,
+        };
+        Line::new(tone, line.text)
+    }));
     Ok(lines)
 }
 

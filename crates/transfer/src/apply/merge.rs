@@ -6,8 +6,10 @@
 //! `similar`'s three-way merge. Edits that overlap or touch are a conflict: there is no unchanged
 //! line between them that says which comes first.
 
+use std::ops::Range;
+
 use lazaret_tree::Mode;
-use similar::TextMerge;
+use similar::{MergeRegion, TextMerge};
 
 /// Merges texts; `None` where the two sides are in conflict.
 ///
@@ -26,6 +28,40 @@ pub fn texts(base: &str, host: &str, session: &str) -> Option<String> {
     }
     let merge = TextMerge::from_lines(base, host, session);
     (!merge.is_conflicted()).then(|| merge.to_string())
+}
+
+/// Where the edits of two sides overlap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clash {
+    /// The first of its lines in the workspace's version, counted from 1.
+    pub line: usize,
+    /// Lines of the workspace's version, with their line feeds.
+    pub host: Vec<String>,
+    /// Lines of what both started from.
+    pub base: Vec<String>,
+    /// Lines of the session's version.
+    pub session: Vec<String>,
+}
+
+/// Finds where two sides are in conflict, in order.
+pub fn clashes(base: &str, host: &str, session: &str) -> Vec<Clash> {
+    let merge = TextMerge::from_lines(base, host, session);
+    let lines = |range: Range<usize>, line: &dyn Fn(usize) -> Option<String>| {
+        range.filter_map(line).collect::<Vec<_>>()
+    };
+    let clash = |region: &MergeRegion| Clash {
+        line: region.ours_range().start + 1,
+        host: lines(region.ours_range(), &|at| {
+            merge.ours_line(at).map(str::to_owned)
+        }),
+        base: lines(region.base_range(), &|at| {
+            merge.base_line(at).map(str::to_owned)
+        }),
+        session: lines(region.theirs_range(), &|at| {
+            merge.theirs_line(at).map(str::to_owned)
+        }),
+    };
+    merge.conflicts().map(clash).collect()
 }
 
 /// Merges the execute bit. Both sides can only have changed it to the same.
