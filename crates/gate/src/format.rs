@@ -78,19 +78,28 @@ pub fn elide(text: &str, width: usize) -> String {
         .collect()
 }
 
-/// Shows a command as it would be typed, escaped.
+/// Shows a command as it would be typed, escaped, on one line: of a script its first one, and how
+/// many there are.
 pub fn show_command(argv: &[String]) -> String {
-    argv.iter()
-        .map(|word| {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-            if !word.is_empty() && word.chars().all(plain) {
-                word.clone()
-            } else {
-                format!("'{}'", escape(word.as_bytes()))
-            }
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
+    let mut lines = command_lines(argv);
+    match lines.len() {
+        0 | 1 => lines.pop().unwrap_or_default(),
+        count => format!("{} … ({count} lines)", lines.swap_remove(0)),
+    }
+}
+
+/// Returns a command as it would be typed, line by line, each escaped. Line feeds at the end of a
+/// word say nothing, and are left out.
+pub fn command_lines(argv: &[String]) -> Vec<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    let typed = |word: &String| match !word.is_empty() && word.chars().all(plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.trim_end_matches('\n')),
+    };
+    let words: Vec<String> = argv.iter().map(typed).collect();
+    let typed = words.join(" ");
+    let lines = typed.split('\n').map(|line| escape(line.as_bytes()));
+    lines.collect()
 }
 
 /// Returns what an error says and its causes, outermost first, not yet escaped.
@@ -136,6 +145,25 @@ pub fn date(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_script_is_its_first_line_and_their_number() {
+        let words = |words: &[&str]| {
+            words
+                .iter()
+                .map(|word| (*word).to_owned())
+                .collect::<Vec<_>>()
+        };
+        let script = words(&["sh", "-c", "set -e\n# edits\u{1b}[2J\necho \"$1\"\n", "x"]);
+        assert_eq!(show_command(&script), "sh -c 'set -e … (3 lines)");
+        assert_eq!(
+            command_lines(&script),
+            ["sh -c 'set -e", "# edits\\u{1b}[2J", "echo \"$1\"' x"]
+        );
+        let one = words(&["sh", "-c", "echo hi\n", ""]);
+        assert_eq!(show_command(&one), "sh -c 'echo hi' ''");
+        assert_eq!(show_command(&[]), "");
+    }
 
     #[test]
     fn numbers_read_well() {

@@ -10,7 +10,7 @@ use super::text::{escaped, name, plain};
 use crate::export::document::seconds;
 use crate::export::report_input::{ReportInput, ReportSubject};
 use crate::file_diff::LineCounts;
-use crate::format::{bytes, count, date, elapsed, show_command};
+use crate::format::{bytes, command_lines, count, date, elapsed};
 use crate::subject;
 
 const STYLE: &str = include_str!("style.css");
@@ -192,14 +192,21 @@ fn path(text: &str) -> String {
     format!("<span class=\"path\">{}</span>", name(text))
 }
 
+/// A command with the line breaks that it has.
+fn command(argv: &[String]) -> String {
+    let lines = command_lines(argv);
+    let lines: Vec<String> = lines.iter().map(|line| escaped(line)).collect();
+    match lines.len() {
+        0 | 1 => format!("<code>{}</code>", lines.concat()),
+        _ => format!("<code class=\"script\">{}</code>", lines.join("\n")),
+    }
+}
+
 fn session(subject: &subject::Subject) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("Workspace", path(&subject.workspace.to_string_lossy())),
         ("Profile", name(&subject.profile)),
-        (
-            "Command",
-            format!("<code>{}</code>", escaped(&show_command(&subject.command))),
-        ),
+        ("Command", command(&subject.command)),
         ("Engine", name(&subject.engine)),
         ("Image", path(&subject.image)),
         ("Started", date(subject.created)),
