@@ -66,6 +66,11 @@ pub(crate) fn show_parse_error(
         ui.result(error.render().to_string().trim_end());
         return ExitCode::SUCCESS;
     }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let ui = Ui::new(streams, options, env);
+        ui.status(error.render().to_string().trim_end());
+        return ExitCode::USAGE;
+    }
     // The command line did not parse, but a user who typed --json still expects JSON.
     let json = arguments
         .iter()

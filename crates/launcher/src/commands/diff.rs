@@ -122,6 +122,9 @@ fn show(
             };
             written(writeln!(out, "{shown}"))?;
         }
+        if !paths.is_empty() {
+            return written(summary::write_part(out, &proposal, paths, ui));
+        }
         written(match args.stat {
             true => summary::write_without_paths(out, case, &proposal, ui),
             false => summary::write(out, case, &proposal, ui),

@@ -220,10 +220,10 @@ impl Report {
         if let Ok(images) = &self.images
             && images
                 .iter()
-                .any(|image| image.status.state != ImageState::Current)
+                .all(|image| image.status.state != ImageState::Current)
         {
             advice.push(
-                "Build the images with `lazaret image build`; `run` builds what it needs."
+                "`run` builds the image that it needs; `lazaret image build` builds one before."
                     .to_owned(),
             );
         }

@@ -4,7 +4,9 @@ pub(crate) mod command_reach;
 mod listing;
 mod text;
 
-use lazaret_transfer::{FileSelector, GitMode, Hashing, SizeEstimator, Walked, WorkspaceDir, walk};
+use lazaret_transfer::{
+    FileSelector, GitMode, Hashing, SizeEstimator, SkipReason, Skipped, Walked, WorkspaceDir, walk,
+};
 use lazaret_tree::{Entry, Tree, escape};
 use serde_json::{Value, json};
 
@@ -69,7 +71,14 @@ pub(crate) fn run(
     files.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let large = walked.tree.larger_than(limit.bytes());
     let mut estimator = SizeEstimator::new(dir, MOST_NAMES);
-    let left = walked.skipped.iter().map(|skipped| Left {
+    // That goes in, as far as it is here.
+    let is_partial = |skipped: &&Skipped| skipped.reason == SkipReason::GitPartial;
+    for skipped in walked.skipped.iter().filter(is_partial) {
+        let name = escape(&skipped.name);
+        app.ui.warn(&format!("{name} goes in: {}", skipped.reason));
+    }
+    let left = walked.skipped.iter().filter(|skipped| !is_partial(skipped));
+    let left = left.map(|skipped| Left {
         name: escape(&skipped.name),
         reason: skipped.reason,
         weight: estimator.estimate(skipped),

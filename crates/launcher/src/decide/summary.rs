@@ -6,7 +6,7 @@ use lazaret_gate::case::Case;
 use lazaret_gate::file_side::sum_lines;
 use lazaret_gate::proposal::{ItemState, Origin, Proposal, ProposedChange, moved_words};
 use lazaret_transfer::SkipReason;
-use lazaret_tree::{Change, ChangeKind, RelPath, escape};
+use lazaret_tree::{Change, ChangeKind, RelPath, RelPathBuf, escape};
 use lazaret_validator::{Finding, Outcome, Severity};
 
 use super::moves::Moves;
@@ -14,6 +14,8 @@ use crate::ui::{TextTone, Ui, count, elide};
 
 /// How many changed paths are listed before the rest is only counted (UI-05).
 const MOST_PATHS: usize = 40;
+/// How many paths that are left out are listed before they are only counted.
+const MOST_LEFT: usize = 10;
 /// The widest that a column of paths gets.
 const MOST_COLUMNS: usize = 44;
 /// Between the new place of what was moved and the old one.
@@ -27,7 +29,11 @@ const MOVED: &str = "  moved from ";
 pub fn write(out: &mut dyn Write, case: &Case, proposal: &Proposal, ui: &Ui) -> io::Result<()> {
     let open = open(proposal);
     let moves = Moves::of(&open);
-    let mut shown = open.iter().filter(|item| !moves.was_left(item.path()));
+    let is_left = |item: &&&ProposedChange| item.state == ItemState::LeftOut;
+    let left = open.iter().filter(is_left).count();
+    let is_listed = |item: &&&ProposedChange| left <= MOST_LEFT || !is_left(item);
+    let shown = open.iter().filter(is_listed);
+    let mut shown = shown.filter(|item| !moves.was_left(item.path()));
     for item in shown.by_ref().take(MOST_PATHS) {
         let line = match moves.old_place(item.path()) {
             Some(from) => moved_line(item, from, ui),
@@ -40,7 +46,35 @@ pub fn write(out: &mut dyn Write, case: &Case, proposal: &Proposal, ui: &Ui) -> 
         let rest = count(rest as u64);
         writeln!(out, "  … and {rest} more")?;
     }
+    if left > MOST_LEFT {
+        writeln!(out, "  {} more are left out", count(left as u64))?;
+    }
     write_without_paths(out, case, proposal, ui)
+}
+
+/// Writes how many of the changes at or below some paths there are, and what is said of them.
+///
+/// # Errors
+/// The writer's.
+pub fn write_part(
+    out: &mut dyn Write,
+    proposal: &Proposal,
+    paths: &[RelPathBuf],
+    ui: &Ui,
+) -> io::Result<()> {
+    let covers = |path: &RelPath| paths.iter().any(|above| path.starts_with(above));
+    let items = open(proposal).into_iter();
+    let items = items.filter(|item| covers(item.path()));
+    writeln!(out, "{}", counts(items.map(|item| item.proposed())))?;
+    let findings = proposal.findings().iter().map(|finding| &**finding);
+    let findings = findings.filter(|finding| finding.subject.path().is_some_and(covers));
+    write_findings(out, findings, ui)?;
+    for (path, kind) in proposal.conflicts().filter(|(path, _)| covers(path)) {
+        let word = ui.paint_result(TextTone::Error, "conflict");
+        let path = escape(path.as_str().as_bytes());
+        writeln!(out, "{word}  {path}  {kind}")?;
+    }
+    Ok(())
 }
 
 /// The summary without the list of paths, as one text.

@@ -164,7 +164,7 @@ fn wrong_keys_and_types_are_refused_with_their_place() {
         "image = \"base\"\n[gate\napply = \"ask\"",
     ]), @r#"
     p.toml:1:1: the key `image` is missing, expected such as image = "base"
-    p.toml:1:1: unknown key `imagine`, expected one of `extends`, `description`, `projects`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `acp`, `workspace`, `limits`, `session`, `attach`, `ask`, `notify`, `network`, `secrets`, `files`, `volumes`, `home`, `services`, `setup`, `gate`, `pr`
+    p.toml:1:1: unknown key `imagine`, expected one of `extends`, `description`, `projects`, `image`, `command`, `env`, `env_pass`, `prompt`, `terminal`, `acp`, `workspace`, `limits`, `session`, `attach`, `ask`, `notify`, `network`, `secrets`, `files`, `volumes`, `home`, `services`, `setup`, `gate`, `pr` (did you mean `image`?)
     p.toml:1:9: found integer `7`, expected a string
     p.toml:2:11: found string "make", expected an array
     p.toml:3:10: found integer `8`, expected a size such as "512m" or "8g" (units: k, m, g, t)
@@ -188,6 +188,33 @@ fn wrong_keys_and_types_are_refused_with_their_place() {
     p.toml:3:5: found integer `1`, expected a string
     p.toml:2:6: unclosed table, expected `]`
     "#);
+}
+
+#[test]
+fn all_unknown_keys_are_told_with_the_ones_that_were_meant() {
+    let told =
+        errors(&["image = \"base\"\ncomand = [\"a\"]\nenvv = 1\n[gate]\naply = \"ask\"\nzzz = 1"]);
+    for part in [
+        "p.toml:2:1: unknown key `comand`",
+        "(did you mean `command`?)",
+        "line 3: unknown key `envv` (did you mean `env`?)",
+        "line 5: unknown key `aply` (did you mean `apply`?)",
+        "line 6: unknown key `zzz`",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+#[test]
+fn ignored_files_stay_unless_the_profile_offers_them() {
+    let ignored = |text: &str| {
+        parse(&format!("image = \"base\"\n[gate]\n{text}"))
+            .unwrap()
+            .gate
+            .ignored
+    };
+    assert_eq!(ignored(""), IgnoredFiles::Stay);
+    assert_eq!(ignored("ignored = \"offered\""), IgnoredFiles::Offered);
 }
 
 #[test]
@@ -654,6 +681,15 @@ mod tightening {
         let tightened = tightened("[gate]\napply = \"auto\"").unwrap();
         assert_eq!(tightened.profile.gate.apply, ApplyMode::Ask);
         assert!(tightened.keys.is_empty());
+        assert_eq!(tightened.looser, ["gate.apply"]);
+    }
+
+    #[test]
+    fn what_asks_for_more_than_the_profile_gives_is_named() {
+        let text = "[gate]\nignored = \"offered\"\n[network]\nmode = \"open\"";
+        let tightened = tightened(text).unwrap();
+        assert_eq!(tightened.profile.gate.ignored, IgnoredFiles::Stay);
+        assert_eq!(tightened.looser, ["gate.ignored", "network.mode"]);
     }
 
     #[test]

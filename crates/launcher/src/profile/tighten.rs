@@ -29,6 +29,8 @@ pub struct Tightened {
     pub profile: Profile,
     /// The keys that made something stricter, such as `limits.memory`. To be shown.
     pub keys: Vec<&'static str>,
+    /// The keys that ask for more than the profile gives, which has no effect. To be shown.
+    pub looser: Vec<&'static str>,
 }
 
 impl Profile {
@@ -61,6 +63,7 @@ impl Profile {
             return Ok(Tightened {
                 profile: self,
                 keys: Vec::new(),
+                looser: Vec::new(),
             });
         };
         let source = Source {
@@ -92,6 +95,7 @@ pub(super) fn text(dir: &Path) -> Result<Option<String>, Failure> {
 fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, ProfileError> {
     let raw = source.parse()?;
     refuse_others(source, &raw)?;
+    let looser = looser(&profile, &raw);
     let mut keys = Vec::new();
 
     let wanted = resolve::limits(source, &raw.limits, &LimitRules::LOOSEST)?;
@@ -182,7 +186,33 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
     }
     network(&mut profile, source, &raw.network, &mut keys)?;
     keys.dedup();
-    Ok(Tightened { profile, keys })
+    Ok(Tightened {
+        profile,
+        keys,
+        looser,
+    })
+}
+
+/// Finds the modes that ask for more than a profile gives.
+fn looser(profile: &Profile, raw: &RawProfile) -> Vec<&'static str> {
+    let apply = raw
+        .gate
+        .apply
+        .as_ref()
+        .map(|apply| (*apply.get_ref()).into());
+    let ignored = raw.gate.ignored.as_ref().map(|ignored| *ignored.get_ref());
+    let mode = raw
+        .network
+        .mode
+        .as_ref()
+        .map(|mode| (*mode.get_ref()).into());
+    let keys = [
+        ("gate.apply", apply > Some(profile.gate.apply)),
+        ("gate.ignored", ignored > Some(profile.gate.ignored)),
+        ("network.mode", mode > Some(profile.network.mode)),
+    ];
+    let keys = keys.into_iter().filter(|(_, is_looser)| *is_looser);
+    keys.map(|(key, _)| key).collect()
 }
 
 /// Takes the stricter mode, of the rules that allow those that both have, and of those that

@@ -27,6 +27,8 @@ pub struct WorkspaceScope {
     pub profile: Profile,
     /// What they have tightened.
     pub keys: Vec<&'static str>,
+    /// What they ask for beyond the profile, which has no effect.
+    pub looser: Vec<&'static str>,
     /// What goes in beside the folder; `None` where everything below the root does.
     pub shared: Option<Vec<String>>,
 }
@@ -88,11 +90,13 @@ impl WorkspaceScope {
         let Tightened {
             mut profile,
             mut keys,
+            mut looser,
         } = profile.tightened_by(root.path())?;
         if let Some(folder) = &folder {
             let own = profile.tightened_by(&root.path().join(folder.as_str()))?;
             profile = own.profile;
             keys.extend(own.keys);
+            looser.extend(own.looser);
         }
         Ok(Self {
             bounds: WriteScope {
@@ -103,6 +107,7 @@ impl WorkspaceScope {
             root,
             profile,
             keys,
+            looser,
             shared: None,
         })
     }
@@ -116,8 +121,9 @@ impl WorkspaceScope {
     ) -> Result<Self, Failure> {
         let own = profile.tightened_by(workspace.path())?;
         let above = below(own.profile, &folder)?.tightened_by(root.path())?;
-        let (mut profile, mut keys) = (above.profile, own.keys);
+        let (mut profile, mut keys, mut looser) = (above.profile, own.keys, own.looser);
         keys.extend(above.keys);
+        looser.extend(above.looser);
         // A history would show the rest of the project.
         profile.workspace.git = GitChoice::None;
         let mut protect = profile.workspace.protect.clone();
@@ -131,6 +137,7 @@ impl WorkspaceScope {
             root,
             profile,
             keys,
+            looser,
             shared: Some(share),
         })
     }

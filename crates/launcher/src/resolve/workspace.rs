@@ -15,7 +15,7 @@ use crate::own_dirs;
 ///
 /// # Errors
 /// Names what is wrong: missing, not a directory, unreadable, `/`, the home directory or
-/// a directory that contains it, or one around or in a directory of lazaret's own.
+/// a directory that contains it, one of the system such as `/etc`, or one around or in a directory of lazaret's own.
 pub fn open(path: &Path, env: &Environment) -> Result<WorkspaceDir, Failure> {
     let shown = path.display().to_string();
     let refuse = |reason: &str| {
@@ -54,10 +54,36 @@ pub fn open(path: &Path, env: &Environment) -> Result<WorkspaceDir, Failure> {
             return Err(refuse("contains your home directory").hinted(hint));
         }
     }
+    if is_of_the_system(real) {
+        return Err(refuse("is a directory of the system").hinted(hint));
+    }
     own_dirs::check_workspace(real, env)?;
     // A directory that may be entered but not listed opens, and then reads as an error.
     drop(std::fs::read_dir(real).map_err(unreadable)?);
     Ok(workspace)
+}
+
+/// Whether a directory belongs to the system as a whole (hier(7)): no project lies there, and
+/// keys and passwords do.
+fn is_of_the_system(real: &Path) -> bool {
+    const WITH_ALL_BELOW: [&str; 5] = ["/boot", "/etc", "/private/etc", "/proc", "/sys"];
+    const THEMSELVES: [&str; 13] = [
+        "/bin",
+        "/dev",
+        "/home",
+        "/lib",
+        "/lib64",
+        "/opt",
+        "/run",
+        "/sbin",
+        "/srv",
+        "/usr",
+        "/usr/local",
+        "/var",
+        "/var/lib",
+    ];
+    WITH_ALL_BELOW.iter().any(|dir| real.starts_with(dir))
+        || THEMSELVES.iter().any(|dir| real == Path::new(dir))
 }
 
 /// Opens the project that a workspace lies in: the directory that `way` leads up to, else the

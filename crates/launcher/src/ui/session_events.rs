@@ -305,6 +305,10 @@ fn report_skipped(ui: &Ui, skipped: &[Skipped]) {
         .filter(|skip| is_notable(skip.reason))
         .collect();
     for skip in notable.iter().take(MOST) {
+        if skip.reason == SkipReason::GitPartial {
+            ui.warn(&format!("{} goes in: {}", escape(&skip.name), skip.reason));
+            continue;
+        }
         ui.warn(&format!(
             "left out: {} ({})",
             escape(&skip.name),

@@ -73,7 +73,7 @@ fn g10_a_person_has_to_look() {
     --- stdout
       + Makefile
     0 modified, 1 added, 0 deleted (+1 -0)
-    warn   suspect.entry_point  Makefile  is run out of habit
+    warn   suspect.entry_point  Makefile  holds commands that `make` and its like run
     needs review
     [EOF]
     ");

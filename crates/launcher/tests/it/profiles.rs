@@ -14,7 +14,7 @@ fn a_wrong_profile_names_file_line_and_expectation() {
     assert_snapshot!(env.run("profile check ./p.toml"), @r#"
     exit 125
     --- stderr
-    error: ./p.toml:4:1: unknown key `memroy`, expected one of `memory`, `cpus`, `pids`, `tmp`, `timeout`, `idle`, `life`, `disk`, `inodes`
+    error: ./p.toml:4:1: unknown key `memroy`, expected one of `memory`, `cpus`, `pids`, `tmp`, `timeout`, `idle`, `life`, `disk`, `inodes` (did you mean `memory`?)
         4 | memroy = "8g"
           | ^^^^^^
     [EOF]

@@ -40,6 +40,29 @@ fn usage_errors_exit_with_2() {
 }
 
 #[test]
+fn lazaret_alone_prints_its_help() {
+    let outcome = TestEnvironment::new().run_words(&[]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    assert!(
+        outcome.stderr.starts_with("Runs a coding agent"),
+        "{outcome}"
+    );
+    assert!(!outcome.stderr.contains("error:"), "{outcome}");
+}
+
+#[test]
+fn a_policy_is_checked_for_https_if_no_port_is_named() {
+    let env = TestEnvironment::new();
+    for target in ["api.anthropic.com", "api.anthropic.com:443"] {
+        let outcome = env.run(&format!("policy check claude {target}"));
+        assert_eq!(outcome.code, 0, "{outcome}");
+    }
+    let outcome = env.run("policy check claude example.org");
+    assert_eq!(outcome.code, 1, "{outcome}");
+    assert!(!outcome.stdout.contains("port is missing"), "{outcome}");
+}
+
+#[test]
 fn a_usage_error_says_what_is_expected() {
     let env = TestEnvironment::new();
     assert_snapshot!(env.run("run base --timeout 5"), @r#"

@@ -47,6 +47,20 @@ fn a_project_is_opened_relative_to_the_current_directory() {
 }
 
 #[test]
+fn directories_of_the_system_are_refused() {
+    let world = world();
+    for dir in ["/etc", "/etc/ssl", "/usr", "/var", "/proc/self/fd"] {
+        if Path::new(dir).is_dir() {
+            let refusal = world.refusal(dir);
+            assert!(
+                refusal.ends_with("is a directory of the system\n"),
+                "{refusal}"
+            );
+        }
+    }
+}
+
+#[test]
 fn unfit_workspaces_are_refused_by_name() {
     let world = world();
     let root = world.root.path();

@@ -34,7 +34,7 @@ fn aud_07_letters_of_several_alphabets() {
     warn name.confusable src/pаrser.rs: looks like `parser.rs`, but has U+0430 (Cyrillic)
     warn name.confusable src/οpen.rs: looks like `open.rs`, but has U+03BF (Greek)
     warn name.confusable src/Ｍain.rs: looks like `Main.rs`, but has U+FF2D (Latin)
-    warn name.confusable Маkefile: looks like `Makefile`: is run out of habit
+    warn name.confusable Маkefile: looks like `Makefile`: holds commands that `make` and its like run
     warn name.confusable РЕADМЕ: looks like `PEADME`, but has U+0420 (Cyrillic)
     warn name.confusable рackage.jsоn: looks like `package.json`, but has U+0440 (Cyrillic)
     = needs review

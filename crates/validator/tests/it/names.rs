@@ -184,7 +184,7 @@ fn sus_30_protected_by_another_name() {
 #[test]
 fn sus_30_one_fact_is_said_once() {
     // By its own name it is said, by the link it would be the same.
-    assert_snapshot!(said("l all -> .\nl Makefile.inc -> Makefile", "f Makefile \"x\""), @"warn suspect.entry_point Makefile: is run out of habit");
+    assert_snapshot!(said("l all -> .\nl Makefile.inc -> Makefile", "f Makefile \"x\""), @"warn suspect.entry_point Makefile: holds commands that `make` and its like run");
     // An ordinary file by ordinary names.
     assert_snapshot!(said("l lib -> src\nl src/self -> .", "f src/x.c \"x\""), @"");
     // An edit of something else that the link has nothing to do with.

@@ -64,7 +64,7 @@ fn modification_and_mode_count() {
     block suspect.directory_env .envrc: runs when a shell enters the directory
     warn mode.executable .envrc: becomes executable
     warn suspect.secret .envrc: may hold a secret
-    note suspect.entry_point Makefile: is run out of habit
+    note suspect.entry_point Makefile: holds commands that `make` and its like run
     = needs review
     ~ Makefile
     withheld .envrc: suspect.directory_env

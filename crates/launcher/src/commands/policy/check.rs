@@ -20,8 +20,8 @@ pub struct Args {
     /// Profile: a built-in name, one of your own, or a path to a TOML file
     #[arg(value_name = "PROFILE")]
     pub profile: String,
-    /// Host and port
-    #[arg(value_name = "HOST:PORT")]
+    /// Host, and port [default: 443]
+    #[arg(value_name = "HOST[:PORT]")]
     pub target: String,
     /// Workspace whose lazaret.toml counts [default: the current directory]
     #[arg(short, long, value_name = "DIR")]
@@ -42,6 +42,14 @@ fn judge(policy: &Policy, target: &HostPort) -> Result<String, (String, String)>
     })
 }
 
+/// Adds the port of HTTPS to a host without one.
+fn with_port(target: &str) -> String {
+    match target.contains(':') {
+        true => target.to_owned(),
+        false => format!("{target}:443"),
+    }
+}
+
 pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
     let profile = profile::load(&args.profile, &app.env)?;
     let path = args.workspace.as_ref().unwrap_or(&app.env.cwd);
@@ -53,7 +61,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
             "net.none".to_owned(),
             "the profile gives no network".to_owned(),
         )),
-        Some(policy) => match args.target.parse::<HostPort>() {
+        Some(policy) => match with_port(&args.target).parse::<HostPort>() {
             Err(error) => Err(("net.name".to_owned(), error.to_string())),
             Ok(target) => judge(&policy, &target),
         },

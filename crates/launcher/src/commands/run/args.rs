@@ -194,6 +194,12 @@ pub(in crate::commands) fn scope(
         let keys = scope.keys.join(", ");
         app.ui.status(&format!("{WORKSPACE_FILE} tightens: {keys}"));
     }
+    if !scope.looser.is_empty() {
+        let keys = scope.looser.join(", ");
+        app.ui.warn(&format!(
+            "{WORKSPACE_FILE} can only tighten: {keys} in it has no effect"
+        ));
+    }
     let selector = scope.selector()?;
     Ok((scope, selector))
 }

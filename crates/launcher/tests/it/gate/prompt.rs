@@ -142,7 +142,7 @@ fn g4_the_question_names_numbers_and_place() {
       + new/two
     2 modified, 6 added, 1 deleted (+6 -4)
     block  suspect.vscode       .vscode/tasks.json  tasks and settings take effect when the folder is opened
-    warn   suspect.entry_point  Makefile            is run out of habit
+    warn   suspect.entry_point  Makefile            holds commands that `make` and its like run
     conflict  b  was changed here too
     lazaret? Apply 6 of 9 changes to ~/workspace? [y]es [n]o [d]iff [p]ick [k]eep [?]:
     ");
@@ -170,7 +170,7 @@ fn g4_picking_goes_through_one_by_one() {
       + new/two
     2 modified, 6 added, 1 deleted (+6 -4)
     block  suspect.vscode       .vscode/tasks.json  tasks and settings take effect when the folder is opened
-    warn   suspect.entry_point  Makefile            is run out of habit
+    warn   suspect.entry_point  Makefile            holds commands that `make` and its like run
     conflict  b  was changed here too
     lazaret? Apply 6 of 9 changes to ~/workspace? [y]es [n]o [d]iff [p]ick [k]eep [?]:
     (1/7)
@@ -179,7 +179,7 @@ fn g4_picking_goes_through_one_by_one() {
     lazaret? Blocked. Type the word to apply it all the same: [allow] [n]o [d]iff [q]uit [?]:
     (2/7)
       + Makefile
-    warn   suspect.entry_point  Makefile  is run out of habit
+    warn   suspect.entry_point  Makefile  holds commands that `make` and its like run
     lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit [?]:
     (3/7)
       ~ a  merged with your edit

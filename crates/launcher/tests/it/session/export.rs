@@ -735,7 +735,7 @@ fn aud_10_the_report_is_json_with_reversible_names() {
           "code": "suspect.entry_point",
           "hint": null,
           "line": null,
-          "message": "is run out of habit",
+          "message": "holds commands that `make` and its like run",
           "path": "Makefile",
           "severity": "warn"
         }
@@ -850,6 +850,36 @@ fn aud_06_a_diff_in_colours_holds_no_other_sequences() {
         })
         .collect();
     assert_eq!(painted, plain);
+}
+
+#[test]
+fn a_diff_of_one_path_sums_up_that_path() {
+    let batched = Batched::of(
+        "f a \"1\\n\"\nf b \"1\\n\"",
+        "f a \"2\\n\"\nf b \"2\\n\"\nf Makefile \"all:\\n\"",
+    );
+    let (code, out, _) = lazaret(&batched.world, &["diff", "shop", "a", "--stat"]);
+    assert_eq!(code, 0);
+    assert_snapshot!(out, @"
+      ~     +1     -1  a
+    1 modified, 0 added, 0 deleted
+    ");
+}
+
+#[test]
+fn what_is_left_out_is_counted_if_it_is_much() {
+    let batched = Batched::of(
+        "f a \"1\"",
+        "f n00 \"\"\nf n01 \"\"\nf n02 \"\"\nf n03 \"\"\nf n04 \"\"\nf n05 \"\"\nf n06 \"\"\n\
+         f n07 \"\"\nf n08 \"\"\nf n09 \"\"\nf n10 \"\"\nf n11 \"\"",
+    );
+    let (code, out, _) = lazaret(&batched.world, &["apply", "shop", "n00", "--yes"]);
+    assert_eq!(code, 0);
+    assert_snapshot!(out, @"
+      + n00
+      11 more are left out
+    0 modified, 12 added, 0 deleted
+    ");
 }
 
 #[test]

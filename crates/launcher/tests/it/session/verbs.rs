@@ -104,9 +104,13 @@ fn app_06_keep_both_and_theirs() {
      one
     -two
     +three
-      ~ notes.txt  conflict
-    1 modified, 0 added, 0 deleted (+1 -1)
-    1 more are in the workspace already
+    yours, from line 2:
+      mine
+    sent in:
+      two
+    the session's:
+      three
+    1 modified, 0 added, 0 deleted
     conflict  notes.txt  was changed here too
     [EOF]
     ");

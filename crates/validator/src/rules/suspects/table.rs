@@ -169,8 +169,8 @@ pub(crate) const SUSPECTS: &[Suspect] = &[
     row("SUS-13", "suspect.directory_env", Block, "runs when a shell enters the directory", ".envrc .mise.toml mise.toml .mise/** .config/mise/**").tried("sub/.envrc", "envrc.md mise.md"),
     row("SUS-13", "suspect.tool_versions", Warn, "chooses the tools that run here", ".tool-versions .asdfrc .nvmrc").tried(".nvmrc", "nvm.md"),
     row("SUS-13", "suspect.tool_versions", Warn, "chooses the tools that run here", "flake.nix shell.nix devbox.json").changed(Change::Lines).tried("flake.nix", "snowflake.nix"),
-    row("SUS-14", "suspect.entry_point", Warn, "is run out of habit", "makefile gnumakefile *.mk justfile .justfile taskfile.yml taskfile.yaml rakefile noxfile.py tox.ini magefile.go").changed(Change::Recipes).only(Place::KnownDirectory).tried("Makefile rules.mk", "xMakefile makefile.txt task.py"),
-    row("SUS-14", "suspect.entry_point", Warn, "is run out of habit", "tasks.py").changed(Change::Recipes).only(Place::Top).tried("tasks.py", "task.py"),
+    row("SUS-14", "suspect.entry_point", Warn, "holds commands that `make` and its like run", "makefile gnumakefile *.mk justfile .justfile taskfile.yml taskfile.yaml rakefile noxfile.py tox.ini magefile.go").changed(Change::Recipes).only(Place::KnownDirectory).tried("Makefile rules.mk", "xMakefile makefile.txt task.py"),
+    row("SUS-14", "suspect.entry_point", Warn, "holds commands that `make` and its like run", "tasks.py").changed(Change::Recipes).only(Place::Top).tried("tasks.py", "task.py"),
     // What a `package.json` and a `pyproject.toml` say is looked at key by key, in `manifests`.
     row("SUS-15", "suspect.native_addon", Warn, "npm runs node-gyp at install because it is there", "binding.gyp").changed(Change::Lines).tried("binding.gyp", "bindings.gypsum"),
     row("SUS-16", "suspect.registry", Block, "chooses the registry, or loads a plugin", ".npmrc .yarnrc* .yarn/** .pnpmfile.cjs pnpm-workspace.yaml bunfig.toml .pypirc pip.conf uv.toml").tried(".yarnrc.yml pip.conf", "pip.confluence npmrc.md"),
