@@ -5,8 +5,9 @@
 //! | patch | `git apply` in any clone of the workspace | [`git_patch`] |
 //! | JSON | scripts | [`document`] |
 //! | HTML | people, attached to a pull request | [`html`] |
+//! | SARIF | the code scanning of a forge | [`sarif`] |
 //!
-//! All three describe one [`ReportInput`]. None reads anything that the gate did not judge. New
+//! All describe one [`ReportInput`]. None reads anything that the gate did not judge. New
 //! contents come from the quarantine by digest, old ones from the base store or the workspace.
 //! Both are hashed again on the way.
 
@@ -18,6 +19,7 @@ pub mod git_patch;
 pub mod html;
 mod quote;
 pub mod report_input;
+pub mod sarif;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -64,10 +66,12 @@ pub enum Form {
     Json,
     /// The complete report, for people.
     Html,
+    /// The findings, for the code scanning of a forge.
+    Sarif,
 }
 
 impl Form {
-    /// Every form.
+    /// Every form that [`write_all`] writes.
     pub const ALL: [Self; 3] = [Self::Patch, Self::Json, Self::Html];
 
     fn extension(self) -> &'static str {
@@ -75,6 +79,7 @@ impl Form {
             Self::Patch => "patch",
             Self::Json => "json",
             Self::Html => "html",
+            Self::Sarif => "sarif",
         }
     }
 }
@@ -99,6 +104,11 @@ pub fn write(
             writeln!(out).map_err(failed)
         }
         Form::Html => Ok(html::write(input, case, out)?),
+        Form::Sarif => {
+            let log = sarif::SarifLog::new(input);
+            serde_json::to_writer_pretty(&mut *out, &log).map_err(|error| failed(error.into()))?;
+            writeln!(out).map_err(failed)
+        }
     }
 }
 

@@ -46,6 +46,9 @@ pub struct Args {
     /// Complete report as one page for a browser, without script
     #[arg(long, value_name = "FILE")]
     pub html: Option<OutputTarget>,
+    /// Findings as SARIF 2.1.0, for the code scanning of a forge
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<OutputTarget>,
     /// Replace files that exist
     #[arg(long)]
     pub force: bool,
@@ -56,7 +59,11 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         true => IfExists::Replace,
         false => IfExists::Keep,
     };
-    let asked = [(Form::Json, &args.report), (Form::Html, &args.html)];
+    let asked = [
+        (Form::Json, &args.report),
+        (Form::Html, &args.html),
+        (Form::Sarif, &args.sarif),
+    ];
     let places = output_target::choose(asked, &app.env.cwd, app.ui.format())?;
     for (_, place) in &places {
         place.check(if_exists)?;

@@ -636,3 +636,65 @@ fn g10_what_can_not_be_read_is_a_failure_and_not_a_verdict() {
         assert_eq!(outcome.code, code, "{words}: {outcome}");
     }
 }
+
+/// What the schema of SARIF 2.1.0 requires, and what a forge needs to show a finding.
+#[test]
+fn sarif_names_rules_places_and_lines() {
+    let env = world("f a \"1\\n\"");
+    std::fs::create_dir(env.path("work/candidate")).unwrap();
+    let edit = "f a \"1\\n\"\nf .vscode/tasks.json \"{}\"\nf \"a b.mk\" \"all:\\n\"\nl out -> /etc";
+    tree_text::build(edit, &env.path("work/candidate"));
+    std::fs::write(env.path("work/candidate/bidi.txt"), "one\ntwo \u{202e}\n").unwrap();
+    let outcome = env.run("check candidate --base base --sarif -");
+    assert_eq!(outcome.code, 120, "{outcome}");
+    let log = outcome.json();
+    assert_eq!(log["version"], "2.1.0");
+    assert!(
+        log["$schema"]
+            .as_str()
+            .unwrap()
+            .ends_with("sarif-schema-2.1.0.json")
+    );
+    let [run] = log["runs"].as_array().unwrap().as_slice() else {
+        panic!("{log}");
+    };
+    let driver = &run["tool"]["driver"];
+    assert_eq!(driver["name"], "lazaret");
+    let rules = driver["rules"].as_array().unwrap();
+    let mut shown = String::new();
+    for result in run["results"].as_array().unwrap() {
+        let rule = &rules[usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap()];
+        assert_eq!(rule["id"], result["ruleId"]);
+        assert!(
+            !rule["shortDescription"]["text"]
+                .as_str()
+                .unwrap()
+                .is_empty()
+        );
+        assert!(!result["message"]["text"].as_str().unwrap().is_empty());
+        let place = &result["locations"][0]["physicalLocation"];
+        let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+        assert!(!uri.starts_with('/') && !uri.contains([' ', ':']), "{uri}");
+        let line = &place["region"]["startLine"];
+        shown.push_str(&format!(
+            "{} {} {uri} {line}\n",
+            result["level"].as_str().unwrap(),
+            result["ruleId"].as_str().unwrap(),
+        ));
+    }
+    assert_snapshot!(shown, @"
+    error suspect.vscode .vscode/tasks.json null
+    error link.absolute out null
+    warning suspect.entry_point a%20b.mk null
+    warning content.invisible bidi.txt 2
+    ");
+    let report = env.run("check candidate --base base --json").json();
+    let findings = report["findings"].as_array().unwrap();
+    let codes = |of: &[Value], key: &str| -> Vec<String> {
+        of.iter()
+            .map(|one| one[key].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(codes(results, "ruleId"), codes(findings, "code"));
+}

@@ -17,6 +17,7 @@ mod memory;
 mod own_dirs;
 mod page;
 mod patch;
+mod pre_receive;
 mod profiles;
 mod results;
 mod rules;
