@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::app::GlobalOptions;
 use crate::commands::Command;
 use crate::environment::Environment;
+use crate::examples;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::{
@@ -46,6 +48,23 @@ pub struct Cli {
     /// The verb.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// Describes the command line, with the examples of each verb.
+pub fn command() -> clap::Command {
+    examples::added_to(Cli::command())
+}
+
+/// Parses a command line, the program's name first.
+///
+/// # Errors
+/// What is wrong with it, or that help is wanted.
+pub fn parse<T: Into<OsString> + Clone>(
+    arguments: impl IntoIterator<Item = T>,
+) -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 /// Prints help, the version, or what is wrong with the command line.

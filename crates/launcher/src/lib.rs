@@ -14,6 +14,7 @@ mod config;
 pub mod decide;
 pub mod demo;
 pub mod environment;
+pub mod examples;
 pub mod exit_code;
 pub mod failure;
 pub mod gate;
@@ -37,8 +38,6 @@ mod verb_runner;
 
 use std::ffi::OsString;
 
-use clap::{CommandFactory as _, Parser as _};
-
 use crate::app::{App, CommandLine, Options};
 use crate::cli::Cli;
 use crate::environment::Environment;
@@ -56,7 +55,7 @@ pub fn main(
     cancel: Cancel,
 ) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let cli = match Cli::try_parse_from(&arguments) {
+    let cli = match cli::parse(&arguments) {
         Ok(cli) => cli,
         Err(error) => return cli::show_parse_error(&error, &arguments, &env, streams),
     };
@@ -84,13 +83,13 @@ pub fn main(
 }
 
 const COMMAND_LINE: CommandLine = CommandLine {
-    describe: Cli::command,
+    describe: cli::command,
     run: run_line,
 };
 
 /// Does what a verb of another call would.
 fn run_line(arguments: &[OsString], app: &App) -> Result<ExitCode, Failure> {
-    let cli = Cli::try_parse_from(arguments).map_err(|error| {
+    let cli = cli::parse(arguments).map_err(|error| {
         let text = error.render().to_string();
         let line = text.lines().next().unwrap_or_default();
         let line = line.strip_prefix("error: ").unwrap_or(line);

@@ -77,6 +77,12 @@ fn own_section(verb: &Command, page: &mut String) {
     if !items.is_empty() {
         page.push_str(&format!("\n{items}"));
     }
+    if let Some(examples) = verb.get_after_long_help() {
+        let examples = examples.to_string();
+        let lines = examples.lines().skip(1).map(str::trim_start);
+        let lines: String = lines.map(|line| format!("{line}\n")).collect();
+        page.push_str(&format!("\n```\n{lines}```\n"));
+    }
 }
 
 fn item(argument: &Arg) -> String {

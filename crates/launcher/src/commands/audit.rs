@@ -20,14 +20,12 @@ pub enum Command {
     /// List the entries, the oldest first
     ///
     /// Entries after a damaged line are not listed.
-    #[command(after_help = "Examples:\n  lazaret audit show\n  lazaret audit show shop --json")]
     Show {
         /// Only those of this session
         #[arg(value_name = "NAME")]
         session: Option<String>,
     },
     /// Check the chain of hashes; a damaged line is named, and its byte if only one was changed
-    #[command(after_help = "Examples:\n  lazaret audit verify\n  lazaret audit verify --json")]
     Verify,
 }
 

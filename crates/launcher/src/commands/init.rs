@@ -35,9 +35,6 @@ const UNWRITABLE: &str = "the profile can't be written";
 /// directory from then on. The file lies with your other profiles; nothing is written into the
 /// project.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  lazaret init\n  lazaret init --extends codex --name shop --print"
-)]
 pub struct Args {
     /// Project [default: the current directory]
     #[arg(short, long, value_name = "DIR")]

@@ -12,9 +12,6 @@ use crate::mcp;
 /// directory lists below [mcp]. It never approves, applies, allows, trusts or removes: changes wait
 /// for `lazaret review`. A session outlives this process.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  claude mcp add lazaret -- lazaret mcp\n  lazaret --engine podman mcp"
-)]
 pub struct Args {}
 
 pub(crate) fn run(_: Args, line: CommandLine, app: &App) -> Result<ExitCode, Failure> {

@@ -5,6 +5,7 @@ mod choice;
 mod demo;
 mod drivers;
 mod engines;
+mod examples;
 mod file_limit;
 mod gate;
 mod git;

@@ -41,10 +41,6 @@ const OTHER_EDITOR: Duration = Duration::from_secs(20);
 /// waits for `lazaret review`.
 #[derive(Debug, clap::Args)]
 #[group(id = "acp")]
-#[command(
-    after_help = "Examples, as commands of an editor's configuration:\n  lazaret acp claude-acp\n  \
-    lazaret acp ./agent.toml -w ~/project"
-)]
 pub struct Args {
     /// Profile, whose session for this workspace is started if need be; or a session
     #[arg(value_name = "TARGET")]

@@ -26,9 +26,6 @@ use crate::profile::units::Span;
 /// comes on stdout.
 #[derive(Debug, clap::Args)]
 #[group(id = "ask")]
-#[command(after_help = "Examples:\n  \
-    echo '{\"prompt\":\"hi\"}' | lazaret ask ./agent.toml\n  \
-    lazaret ask nova -w ~/project --envelope < request.json")]
 pub struct Args {
     /// Profile, whose session for this workspace is started if need be; or a session
     #[arg(value_name = "TARGET")]
