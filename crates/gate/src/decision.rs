@@ -89,7 +89,7 @@ pub enum KeepReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoAnswer {
     /// There is no terminal to ask on.
-    #[error("cannot ask: stdin or stderr is not a terminal")]
+    #[error("cannot ask: stdin or stderr is not a terminal, or --no-input was given")]
     NoTerminal,
     /// Stdin was closed.
     #[error("the input ended")]

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, unusable};
 use crate::ui::{
-    ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Ui, UiOptions, Verbosity,
+    ColorChoice, OutputFormat, ProgressChoice, Questions, SessionEvents, Ui, UiOptions, Verbosity,
 };
 use lazaret_session::cancel::Cancel;
 use lazaret_session::store::record::Record;
@@ -60,6 +60,9 @@ pub struct GlobalOptions {
     /// Show details
     #[arg(short, long, global = true, help_heading = "Global options")]
     pub verbose: bool,
+    /// Never ask: what needs an answer is kept or refused
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub no_input: bool,
 }
 
 /// The global choices: what was typed, else the environment, else the default.
@@ -128,6 +131,10 @@ impl Options {
                     (true, _) => Verbosity::Quiet,
                     (false, true) => Verbosity::Verbose,
                     (false, false) => Verbosity::Normal,
+                },
+                questions: match global.no_input {
+                    true => Questions::Unasked,
+                    false => Questions::Asked,
                 },
             },
             engine: EngineName::find(global, env),

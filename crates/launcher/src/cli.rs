@@ -12,7 +12,8 @@ use crate::examples;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::{
-    ColorChoice, OutputFormat, ProgressChoice, Streams, Ui, UiOptions, Verbosity, sanitize,
+    ColorChoice, OutputFormat, ProgressChoice, Questions, Streams, Ui, UiOptions, Verbosity,
+    sanitize,
 };
 
 /// What `--version` prints: also what the program was built from.
@@ -79,6 +80,7 @@ pub(crate) fn show_parse_error(
         color: ColorChoice::Auto,
         progress: ProgressChoice::None,
         verbosity: Verbosity::Normal,
+        questions: Questions::Asked,
     };
     if !error.use_stderr() {
         let ui = Ui::new(streams, options, env);

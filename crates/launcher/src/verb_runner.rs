@@ -15,7 +15,8 @@ use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::ui::{
-    ColorChoice, OutputFormat, ProgressChoice, SessionEvents, Streams, Ui, UiOptions, Verbosity,
+    ColorChoice, OutputFormat, ProgressChoice, Questions, SessionEvents, Streams, Ui, UiOptions,
+    Verbosity,
 };
 
 /// The most bytes that a verb may print.
@@ -90,6 +91,7 @@ impl VerbRunner {
             color: ColorChoice::Never,
             progress: ProgressChoice::None,
             verbosity: Verbosity::Normal,
+            questions: Questions::Asked,
         };
         let ui = Ui::new(streams, options, &self.env);
         let mut arguments = vec![self.program.clone()];

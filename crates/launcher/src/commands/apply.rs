@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use lazaret_gate::allowlist::Entry;
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::{Choices, Pick};
-use lazaret_gate::decision::{ApprovalMode, Decision, KeepReason};
+use lazaret_gate::decision::{ApprovalMode, Decision, KeepReason, NoAnswer};
 use lazaret_gate::proposal::{ItemState, can_replace};
 use lazaret_tree::{RelPath, RelPathBuf, escape};
 use lazaret_validator::Allowance;
@@ -272,6 +272,9 @@ fn kept(reason: KeepReason, id: &str) -> Failure {
     match reason {
         KeepReason::Conflicts => failure.hinted(format!(
             "Look with `lazaret diff {id} PATH`; take the rest with `--yes --on-conflict keep-both`, or the session's version with `--theirs PATH`."
+        )),
+        KeepReason::NoAnswer(NoAnswer::NoTerminal) => failure.hinted(format!(
+            "Look with `lazaret diff {id}`; answer at a terminal, or say --yes."
         )),
         _ => failure.hinted(format!("Look with `lazaret diff {id}`.")),
     }

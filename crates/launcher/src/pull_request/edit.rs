@@ -22,6 +22,11 @@ pub(crate) fn edit(
     programs: &UserPrograms<'_>,
     app: &App,
 ) -> Result<RequestText, Failure> {
+    if app.ui.is_unasked() {
+        let text = "--edit opens an editor, and --no-input was given";
+        return Err(Failure::message(FailureKind::Usage, text)
+            .hinted("Name the title with --title, and leave --edit out."));
+    }
     let cannot = "cannot make a file to edit";
     let dir = tempfile::Builder::new().prefix("lazaret-pr-").tempdir();
     let dir = dir.or_fail(FailureKind::State, cannot)?;

@@ -96,6 +96,17 @@ pub struct UiOptions {
     pub progress: ProgressChoice,
     /// How much to say.
     pub verbosity: Verbosity,
+    /// Whether to ask.
+    pub questions: Questions,
+}
+
+/// Whether a person at the terminal is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Questions {
+    /// If there is a terminal.
+    Asked,
+    /// Never (`--no-input`): as where there is no terminal.
+    Unasked,
 }
 
 /// The three streams.
@@ -268,10 +279,17 @@ impl Ui {
         elide(text.trim_end_matches('/'), self.0.width / 2)
     }
 
-    /// Returns whether a person can be asked: stdin and stderr are terminals.
+    /// Returns whether a person can be asked: stdin and stderr are terminals, and questions are
+    /// welcome.
     pub fn can_ask(&self) -> bool {
-        self.0.streams.stdin == StreamKind::Terminal
+        !self.is_unasked()
+            && self.0.streams.stdin == StreamKind::Terminal
             && self.0.streams.stderr == StreamKind::Terminal
+    }
+
+    /// Returns whether nothing may wait for a person (`--no-input`).
+    pub fn is_unasked(&self) -> bool {
+        self.0.options.questions == Questions::Unasked
     }
 
     /// Returns whether a full screen can be drawn for a person: they can be asked, want text,

@@ -84,6 +84,7 @@ fn setting(streams: StreamKind) -> Setting {
             color: ColorChoice::Never,
             progress: ProgressChoice::None,
             verbosity: Verbosity::Normal,
+            questions: Questions::Asked,
         },
         stdin: Box::new(io::empty()),
     }

@@ -76,6 +76,7 @@ fn short_help_names_every_verb() {
                              values: auto, plain, none, tty]
       -q, --quiet            Show only warnings and errors
       -v, --verbose          Show details
+          --no-input         Never ask: what needs an answer is kept or refused
 
     Exit codes: 0 settled, 1 refused, 2 usage, 120 changes kept for review, 121 changes rejected, 122 no
     command runs, 123 another client drives, 124 timeout, 125 lazaret or the engine failed, 126 command
@@ -107,6 +108,8 @@ fn run_help_shows_what_can_be_typed() {
                                         workspace's files: nothing uncommitted goes in
           --apply <MODE>                What to do with changes [default: the profile's, else ask]
                                         [possible values: never, ask, auto]
+          --with-ignored                Take new files that git ignores too, which otherwise stay in the
+                                        copy
           --timeout <TIME>              Time limit of the command, such as 90s, 5m, 2h [default: the
                                         profile's]
       -e, --env <NAME[=VALUE]>          Variable for the command, or the name of one of yours;
@@ -141,6 +144,7 @@ fn run_help_shows_what_can_be_typed() {
                              values: auto, plain, none, tty]
       -q, --quiet            Show only warnings and errors
       -v, --verbose          Show details
+          --no-input         Never ask: what needs an answer is kept or refused
     [EOF]
     ");
 }

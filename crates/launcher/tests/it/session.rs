@@ -25,6 +25,7 @@ mod network;
 mod next_container;
 mod next_container_faults;
 mod next_container_sequences;
+mod no_input;
 mod orphans;
 mod outcomes;
 mod pack;

@@ -266,13 +266,14 @@ pub(in crate::commands) fn job(
 pub(super) fn terminal(args: &Args, profile: &Profile, app: &App) -> Result<TerminalMode, Failure> {
     let streams = app.env.streams;
     let is_there = [streams.stdin, streams.stdout] == [StreamKind::Terminal; 2]
-        && app.ui.format() == OutputFormat::Text;
+        && app.ui.format() == OutputFormat::Text
+        && !app.ui.is_unasked();
     let is_own = args.prompt.is_none() && args.command.is_empty();
     match (is_there, args.terminal) {
         (true, true) => Ok(TerminalMode::Interactive),
         (true, false) if profile.terminal && is_own => Ok(TerminalMode::Interactive),
         (false, true) => {
-            let text = "--terminal needs a terminal on stdin and stdout, and no --json";
+            let text = "--terminal needs a terminal on stdin and stdout, and neither --json nor --no-input";
             Err(Failure::message(FailureKind::Usage, text))
         }
         _ => Ok(TerminalMode::None),

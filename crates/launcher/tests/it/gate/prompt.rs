@@ -64,6 +64,7 @@ fn talk_beside(
         color: ColorChoice::Never,
         progress: ProgressChoice::None,
         verbosity: Verbosity::Normal,
+        questions: lazaret_launcher::ui::Questions::Asked,
     };
     let streams = Streams {
         stdin: Box::new(Cursor::new(typed.to_owned())),

@@ -49,6 +49,22 @@ impl Terminal {
     }
 
     fn start(world: &World, state: &Path, typed: &str, variables: &[(&str, &str)]) -> Self {
+        Self::run(world, state, &["review", "shop"], typed, variables)
+    }
+
+    /// Starts any verb, with no engine to reach.
+    pub(super) fn of_verb(world: &World, state: &Path, arguments: &[&str]) -> Self {
+        let engine = format!("unix://{}", world.path("no-engine.sock").display());
+        Self::run(world, state, arguments, "", &[("LAZARET_ENGINE", &engine)])
+    }
+
+    fn run(
+        world: &World,
+        state: &Path,
+        arguments: &[&str],
+        typed: &str,
+        variables: &[(&str, &str)],
+    ) -> Self {
         let master =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -78,7 +94,7 @@ impl Terminal {
         .collect();
         all.retain(|_, value| !value.is_empty());
         let before = tcgetattr(&slave).unwrap();
-        let child = duct::cmd(env!("CARGO_BIN_EXE_lazaret"), ["review", "shop"])
+        let child = duct::cmd(env!("CARGO_BIN_EXE_lazaret"), arguments)
             .full_env(all)
             .dir(world.root.path())
             .stdin_file(slave.try_clone().unwrap())
@@ -98,6 +114,30 @@ impl Terminal {
             before,
             screen: vt100::Parser::new(size(24), size(80), 0),
             child,
+        }
+    }
+
+    /// Waits for the end of a verb that must not ask; returns how it ended and all that it wrote.
+    /// `typed` is typed again and again: the end of the input for what reads stdin.
+    #[track_caller]
+    pub(super) fn end_unasked(mut self, typed: &str) -> (Option<i32>, String) {
+        let give_up = Instant::now() + PATIENCE;
+        let mut said = String::new();
+        loop {
+            let output = self.child.try_wait().unwrap();
+            let output = output.map(|output| (output.status.code(), output.stdout.clone()));
+            let mut bytes = [0; 4096];
+            while let Ok(length @ 1..) = self.master.as_mut().unwrap().read(&mut bytes) {
+                said.push_str(&String::from_utf8_lossy(&bytes[..length]));
+            }
+            if let Some((code, stdout)) = output {
+                said.push_str(&String::from_utf8(stdout).unwrap());
+                return (code, said);
+            }
+            assert!(!said.contains("lazaret? "), "it asks:\n{said}");
+            assert!(Instant::now() < give_up, "it waits:\n{said}");
+            self.press(typed);
+            self.read();
         }
     }
 

@@ -789,6 +789,7 @@ const UI: UiOptions = UiOptions {
     color: ColorChoice::Never,
     progress: ProgressChoice::None,
     verbosity: Verbosity::Normal,
+    questions: lazaret_launcher::ui::Questions::Asked,
 };
 
 fn surroundings(root: &Path, answers: &'static str) -> (Ui, Memory, Environment) {
