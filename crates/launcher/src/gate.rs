@@ -8,7 +8,7 @@ use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_tree::escape;
 
 use crate::app::App;
-use crate::captures::before_discard;
+use crate::captures::before_loss;
 use crate::commits::session_commits::SessionCommits;
 use crate::decide::case::open_case;
 use crate::decide::settle::{finish, tell};
@@ -161,7 +161,7 @@ pub fn gate(
         events: cx.events,
         cancel: cx.cancel,
     };
-    before_discard(&decision, &session, store, options.app)?;
+    before_loss(&decision, &case, &session, store, options.app)?;
     let settled = match is_left {
         true => settle(&mut session, &case, &decision, context)?,
         false => cx.phase("apply", |_| settle(&mut session, &case, &decision, context))?,

@@ -3,6 +3,7 @@
 mod plan;
 mod take_up;
 
+use lazaret_gate::case::Case;
 use lazaret_gate::decision::Decision;
 use lazaret_runtime::SessionId;
 
@@ -10,6 +11,7 @@ use crate::app::App;
 use crate::failure::{Failure, FailureKind};
 use crate::ui::Ui;
 use lazaret_session::captures::CaptureError;
+use lazaret_session::store::record::{KeepVolume, Record};
 use lazaret_session::store::{LockedSession, Store};
 
 pub(crate) use plan::CapturePlan;
@@ -18,17 +20,20 @@ pub(crate) use take_up::take_up;
 /// How long a capture is kept at least, in words.
 const KEPT_FOR: &str = "30 days";
 
-/// Captures what waits in a session, if it is about to be discarded, and says so.
+/// Captures what waits in a session, if the decision is the end of it, and says so: what is
+/// discarded, or what git ignores and goes with the volume.
 ///
 /// # Errors
 /// When it can't be captured: then nothing may be destroyed.
-pub(crate) fn before_discard(
+pub(crate) fn before_loss(
     decision: &Decision,
+    case: &Case,
     session: &LockedSession,
     store: &Store,
     app: &App,
 ) -> Result<(), Failure> {
-    if !matches!(decision, Decision::Discard) {
+    let is_discarded = matches!(decision, Decision::Discard);
+    if !is_discarded && !loses_ignored(decision, case, session.record()) {
         return Ok(());
     }
     let id = &session.record().id;
@@ -41,8 +46,28 @@ pub(crate) fn before_discard(
             plan.carry_out(session, store, app)
         })
         .map_err(|failure| not_captured(failure, id, "discard"))?;
-    captured.iter().for_each(|capture| tell(capture, &app.ui));
+    let Some(capture) = captured else {
+        return Ok(());
+    };
+    match is_discarded {
+        true => tell(&capture, &app.ui),
+        false => app.ui.hint(&format!(
+            "What git ignores is kept for {KEPT_FOR}: `lazaret recover --captures {capture}`, then \
+             `lazaret apply {capture} --with-ignored`."
+        )),
+    }
     Ok(())
+}
+
+/// Whether files that git ignores go with the volume when a decision was carried out.
+fn loses_ignored(decision: &Decision, case: &Case, record: &Record) -> bool {
+    let is_end = match decision {
+        Decision::Apply(plan) => plan.left + plan.held == 0,
+        Decision::NothingToApply => true,
+        Decision::Landed | Decision::Keep(_) | Decision::Reject | Decision::Discard => false,
+    };
+    let is_volume_removed = record.keep == KeepVolume::UntilSettled && record.commits.is_empty();
+    is_end && is_volume_removed && !case.ignored.places.is_empty()
 }
 
 /// Says that something was captured.

@@ -9,7 +9,7 @@ use lazaret_runtime::SessionId;
 
 use super::session_context;
 use crate::app::App;
-use crate::captures::before_discard;
+use crate::captures::before_loss;
 use crate::decide::case::open_case;
 use crate::decide::{allowlist, settle};
 use crate::exit_code::ExitCode;
@@ -104,7 +104,7 @@ pub(crate) fn settle(
         events: &app.events,
         cancel: &app.cancel,
     };
-    before_discard(&decision, session, store, app)?;
+    before_loss(&decision, case, session, store, app)?;
     let settled = settle::settle(session, case, &decision, context, &app.ui)?;
     if let (Outcome::Discarded, Some(cx)) = (settled.outcome, &cx) {
         drop_after_discard(cx, session);

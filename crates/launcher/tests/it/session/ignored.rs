@@ -1,5 +1,6 @@
 //! New files that git ignores: they stay in the copy, and come out if they are asked for.
 
+use lazaret_session::captures::Capture;
 use lazaret_session::store::record::Phase;
 
 use super::export::lazaret;
@@ -55,12 +56,24 @@ fn they_are_counted_and_offered_by_a_flag() {
     assert!(!world.path("workspace/a.log").exists());
 }
 
-/// As where only a cache appeared.
+/// They go with the volume, so they are captured before.
 #[test]
-fn alone_they_keep_no_session() {
+fn alone_they_keep_no_session_and_are_not_lost() {
     let world = world();
     let (code, _, said) = lazaret(&world, &["apply", "shop", "--yes"]);
     assert_eq!(code, 0, "{said}");
     assert!(!world.path("workspace/dist").exists());
     assert_eq!(world.phase(), Some(Phase::Settled));
+
+    let captures = Capture::list(&world.store).unwrap();
+    let [capture] = &captures[..] else {
+        panic!("{captures:?}");
+    };
+    let id = capture.id().to_string();
+    assert!(said.contains(&format!("recover --captures {id}")), "{said}");
+    let (code, _, said) = lazaret(&world, &["recover", "--captures", &id]);
+    assert_eq!(code, 0, "{said}");
+    let (code, _, said) = lazaret(&world, &["apply", &id, "--yes", "--with-ignored"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(world.path("workspace/dist/1.js").exists());
 }
