@@ -52,6 +52,16 @@ pub(super) enum Series {
     IdleMemory,
     ServiceStart,
     PlainServiceStart,
+    AskWarm,
+    AskCold,
+    PlainAsk,
+    /// From a command's last byte to the prompt.
+    AfterRun,
+    AfterPlainRun,
+    BuildInside,
+    BuildRun,
+    PlainBuildInside,
+    PlainBuildRun,
 }
 
 impl Series {
@@ -107,6 +117,15 @@ impl Series {
             Self::IdleMemory => "keepers of sessions that sleep: memory".to_owned(),
             Self::ServiceStart => "lazaret run beside PostgreSQL: first byte".to_owned(),
             Self::PlainServiceStart => format!("two {program} run, PostgreSQL: first byte"),
+            Self::AskWarm => "lazaret ask of a session that is up".to_owned(),
+            Self::AskCold => "lazaret ask, the first of a session".to_owned(),
+            Self::PlainAsk => format!("{program} run --rm -i of the same command"),
+            Self::AfterRun => "lazaret run: last byte to the prompt".to_owned(),
+            Self::AfterPlainRun => format!("{program} run --rm: last byte to the prompt"),
+            Self::BuildInside => "cargo build --release in lazaret run".to_owned(),
+            Self::BuildRun => "lazaret run of it, applied".to_owned(),
+            Self::PlainBuildInside => format!("cargo build --release in {program} run"),
+            Self::PlainBuildRun => format!("{program} run of it, with a bind mount"),
         }
     }
 

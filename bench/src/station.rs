@@ -212,10 +212,18 @@ impl<'a> EngineUnderTest<'a> {
 
     /// A program in a plain container, on the network that the engine gives by default.
     pub(super) fn plain(&self, command: &[&str]) -> Cmd<'a> {
+        self.plain_of(command, &[])
+    }
+
+    /// The same, which reads what is sent to it.
+    pub(super) fn plain_with_stdin(&self, command: &[&str]) -> Cmd<'a> {
+        self.plain_of(command, &["--interactive"])
+    }
+
+    fn plain_of(&self, command: &[&str], flags: &[&str]) -> Cmd<'a> {
         let (program, arguments) = command.split_first().unwrap_or((&"true", &[]));
-        self.cli
-            .cmd(self.sh)
-            .args(["run", "--rm", "--label", LABEL, "--entrypoint", program])
+        let run = self.cli.cmd(self.sh).args(["run", "--rm"]).args(flags);
+        run.args(["--label", LABEL, "--entrypoint", program])
             .arg(&self.image)
             .args(arguments)
     }
@@ -243,6 +251,7 @@ impl<'a> EngineUnderTest<'a> {
             after,
             status,
             other,
+            ..
         } = timing::greeted(run, Stream::Stderr)?;
         if !matches!(status.code(), Some(0 | KEPT)) {
             bail!(

@@ -23,7 +23,11 @@ pub(super) const GREET: &str = "printf 'first %s\\n' byte";
 pub(super) struct Greeted {
     /// From its start to the greeting.
     pub(super) after: Duration,
+    /// From the greeting to its end.
+    pub(super) rest: Duration,
     pub(super) status: ExitStatus,
+    /// What it wrote to the stream of the greeting.
+    pub(super) said: String,
     /// What it wrote to the stream on which no greeting was awaited.
     pub(super) other: String,
 }
@@ -128,6 +132,7 @@ pub(super) fn greeted(command: Cmd<'_>, stream: Stream) -> Result<Greeted> {
     let (after, said) = read_greeting(awaited, start)?;
     let other = reading.join().ok().context("a reader panicked")??;
     let status = child.wait()?;
+    let whole = start.elapsed();
     let Some(after) = after else {
         bail!(
             "`{words}` ended ({status}) and never said `{GREETING}`: {}",
@@ -136,7 +141,9 @@ pub(super) fn greeted(command: Cmd<'_>, stream: Stream) -> Result<Greeted> {
     };
     Ok(Greeted {
         after,
+        rest: whole - after,
         status,
+        said,
         other,
     })
 }

@@ -1,14 +1,13 @@
 //! A new session with PostgreSQL beside its command, and the same of two plain containers, from
 //! Enter to the command's first byte after the server is ready.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use xshell::Shell;
 
-use super::profile;
+use super::{profile, workspace};
 use crate::figures::Figures;
 use crate::series::Series;
 use crate::station::EngineUnderTest;
@@ -51,11 +50,9 @@ fn session(
     round: usize,
 ) -> Result<Duration> {
     let name = station.name("database", round);
-    let workspace = scratch.join(&name);
-    fs::create_dir_all(&workspace)?;
-    let workspace = workspace.to_str().context("a path that is text")?;
+    let workspace = workspace(scratch, &name)?;
     timing::settle(sh)?;
-    let run = ["run", profile, "-w", workspace, "--name", &name];
+    let run = ["run", profile, "-w", &workspace, "--name", &name];
     let run = station.lazaret(&[&run[..], &["--", "sh", "-c", GREET]].concat());
     let greeted = timing::greeted(run, Stream::Stdout)?;
     timing::done(station.lazaret(&["rm", &name]))?;

@@ -1,6 +1,10 @@
-//! Sessions that go on: a command beside a session's, a client on its terminal, many that sleep,
-//! and a database beside a command.
+//! Sessions that go on, and what a user waits for around them: a command beside a session's, a
+//! client on its terminal, many that sleep, a database beside a command, requests, the end of a
+//! run, and a build.
 
+mod after;
+mod ask;
+mod build;
 mod database;
 mod exec;
 mod idle;
@@ -41,7 +45,7 @@ struct Kind {
 
 /// The ratio of `exec` is aimed at where PID 1 can be reached. What is aimed at for terminals and
 /// sessions that sleep is absolute, so that the sum of all is bearable.
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 13] = [
     Kind {
         name: "start-live",
         what: "exec into a living session, lazaret / the engine's own",
@@ -98,6 +102,41 @@ const KINDS: [Kind; 8] = [
         reference: Some(Series::PlainServiceStart),
         target: None,
     },
+    Kind {
+        name: "ask",
+        what: "ask of a session that is up / a container of the engine's own for each request",
+        own: Series::AskWarm,
+        reference: Some(Series::PlainAsk),
+        target: Some(0.1),
+    },
+    Kind {
+        name: "ask-first",
+        what: "ask of a session that is up / the first, which starts it",
+        own: Series::AskWarm,
+        reference: Some(Series::AskCold),
+        target: Some(0.1),
+    },
+    Kind {
+        name: "after-run",
+        what: "last byte to the prompt, nothing changed / the engine's own run --rm",
+        own: Series::AfterRun,
+        reference: Some(Series::AfterPlainRun),
+        target: None,
+    },
+    Kind {
+        name: "build",
+        what: "cargo build --release inside / the engine's own, with a bind mount",
+        own: Series::BuildInside,
+        reference: Some(Series::PlainBuildInside),
+        target: Some(1.05),
+    },
+    Kind {
+        name: "build-run",
+        what: "the whole run around it / the whole of the engine's own",
+        own: Series::BuildRun,
+        reference: Some(Series::PlainBuildRun),
+        target: Some(1.05),
+    },
 ];
 
 impl Options {
@@ -121,6 +160,15 @@ impl Options {
                 }
                 if self.wants(&["start-database"]) {
                     database::measure(sh, station, scratch, rounds, figures)?;
+                }
+                if self.wants(&["ask", "ask-first"]) {
+                    ask::measure(sh, station, scratch, rounds, figures)?;
+                }
+                if self.wants(&["after-run"]) {
+                    after::measure(sh, station, scratch, rounds, figures)?;
+                }
+                if self.wants(&["build", "build-run"]) {
+                    build::measure(sh, station, scratch, rounds, figures)?;
                 }
                 if self.wants(&["idle-processor", "idle-memory"]) {
                     idle::measure(sh, station, scratch, self.sessions, rounds, figures)?;
@@ -172,10 +220,8 @@ impl<'a> Live<'a> {
         start: &[&str],
     ) -> Result<Self> {
         let session = station.name(name, 0);
-        let workspace = scratch.join(&session);
-        fs::create_dir_all(&workspace)?;
-        let workspace = workspace.to_str().context("a path that is text")?;
-        let line = ["start", "-w", workspace, "--name", &session];
+        let workspace = workspace(scratch, &session)?;
+        let line = ["start", "-w", &workspace, "--name", &session];
         let line = [&line[..], start].concat();
         timing::done(station.lazaret(&line))?;
         let container = container(sh, station, &session)?;
@@ -209,6 +255,16 @@ fn profile(scratch: &Path, name: &str, text: &str) -> Result<String> {
     let file = scratch.join(format!("{name}.toml"));
     fs::write(&file, text).with_context(|| file.display().to_string())?;
     Ok(file.to_str().context("a path that is text")?.to_owned())
+}
+
+/// Makes an empty workspace and returns its path.
+fn workspace(scratch: &Path, name: &str) -> Result<String> {
+    let workspace = scratch.join(name);
+    fs::create_dir_all(&workspace).with_context(|| workspace.display().to_string())?;
+    Ok(workspace
+        .to_str()
+        .context("a path that is text")?
+        .to_owned())
 }
 
 /// Milliseconds.
