@@ -139,3 +139,97 @@ pub(crate) fn said(session: &str, text: &str) -> Vec<u8> {
 pub(crate) fn line(body: &Value) -> Vec<u8> {
     body.to_string().into_bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<What, (Value, String)> {
+        let message = Message::parse(line.as_bytes());
+        message.map(|message| message.what).map_err(|refusal| {
+            let (_, why) = refusal.text.split_once(": ").unwrap_or_default();
+            (refusal.id, why.to_owned())
+        })
+    }
+
+    #[test]
+    fn a_message_is_known_by_its_members() {
+        let method = || "m".to_owned();
+        let refused = |id: Value, why: &str| Err((id, why.to_owned()));
+        let cases = [
+            (
+                r#""id":1,"method":"m""#,
+                Ok(What::Request {
+                    id: json!(1),
+                    method: method(),
+                }),
+            ),
+            (
+                r#""id":"a","method":"m""#,
+                Ok(What::Request {
+                    id: json!("a"),
+                    method: method(),
+                }),
+            ),
+            (
+                r#""id":18446744073709551615,"method":"m""#,
+                Ok(What::Request {
+                    id: json!(u64::MAX),
+                    method: method(),
+                }),
+            ),
+            (
+                r#""method":"m""#,
+                Ok(What::Notification { method: method() }),
+            ),
+            (
+                r#""id":-1,"result":null"#,
+                Ok(What::Answer { id: json!(-1) }),
+            ),
+            (
+                r#""id":"a","error":{}"#,
+                Ok(What::Answer { id: json!("a") }),
+            ),
+            (
+                r#""id":7,"method":1"#,
+                refused(json!(7), "`method` is not a string"),
+            ),
+            (
+                r#""result":1"#,
+                refused(Value::Null, "an answer has no `id`"),
+            ),
+            (
+                r#""id":"a""#,
+                refused(
+                    json!("a"),
+                    "it is not one of a request, a notification and an answer",
+                ),
+            ),
+            (
+                r#""id":1.5,"method":"m""#,
+                refused(Value::Null, "`id` is neither a string nor an integer"),
+            ),
+        ];
+        for (members, expected) in cases {
+            let line = format!("{{\"jsonrpc\":\"2.0\",{members}}}");
+            assert_eq!(parsed(&line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_the_user_is_told_is_an_update_of_the_session() {
+        let told: Value = serde_json::from_slice(&said("s", "a \"text\"")).expect("a line");
+        let expected = json!({
+            "jsonrpc": "2.0",
+            "method": "session/update",
+            "params": {
+                "sessionId": "s",
+                "update": {
+                    "sessionUpdate": "agent_message_chunk",
+                    "content": { "type": "text", "text": "a \"text\"" },
+                },
+            },
+        });
+        assert_eq!(told, expected);
+    }
+}
