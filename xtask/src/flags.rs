@@ -88,6 +88,15 @@ xflags::xflags! {
         /// Package a static lazaret with all it needs: one tar.gz in `target/dist`.
         cmd dist {}
 
+        /// Build the pages as a book in `target/docs/book`, check its links, and run the commands
+        /// of the tutorial.
+        cmd docs {
+            /// Engine that the tutorial runs on. docker when it is not given.
+            optional --engine name: String
+            /// Build and check, and run nothing.
+            optional --no-run
+        }
+
         /// Measure lazaret beside what others do in the same run: `bench --help` lists the suites.
         cmd bench {
             /// As `cargo run --package lazaret-bench`.

@@ -16,6 +16,7 @@ mod check;
 mod codegen;
 mod contract;
 pub mod dist;
+mod docs;
 pub mod engines;
 mod flags;
 mod fuzz;
@@ -65,6 +66,7 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         flags::XtaskCmd::Soak(command) => command.run(&sh),
         flags::XtaskCmd::Fuzz(command) => command.run(&sh),
         flags::XtaskCmd::Dist(command) => command.run(&sh),
+        flags::XtaskCmd::Docs(command) => command.run(&sh),
         flags::XtaskCmd::Bench(command) => match command.run(&sh)? {},
         flags::XtaskCmd::Tidy(command) => command.run(&sh),
         flags::XtaskCmd::Image(command) => match command.run(&sh)? {},

@@ -9,6 +9,7 @@ mod features;
 mod imports;
 mod links;
 mod manifests;
+mod pages;
 mod text;
 mod tokens;
 mod words;
@@ -81,6 +82,7 @@ fn check(sh: &Shell) -> Result<Vec<Finding>> {
     cases::check(&sources, &mut findings);
     cycles::check(&sources, &mut findings);
     links::check(&sources, &mut findings);
+    pages::check(&sources, &mut findings);
     arrows::check(sh, &sources, &mut findings)?;
     features::check(sh, &mut findings)?;
     findings.sort();
