@@ -45,7 +45,16 @@ pub(crate) fn before_loss(
                 .for_each(|losses| app.ui.warn(&format!("session {id}: {losses}")));
             plan.carry_out(session, store, app)
         })
-        .map_err(|failure| not_captured(failure, id, "discard"))?;
+        .map_err(|failure| match is_discarded {
+            true => not_captured(failure, id, "discard"),
+            false => failure
+                .context(format!(
+                    "session {id} stays: what git ignores in it can't be captured"
+                ))
+                .hinted(format!(
+                    "`lazaret apply {id} --with-ignored` offers it with the rest."
+                )),
+        })?;
     let Some(capture) = captured else {
         return Ok(());
     };

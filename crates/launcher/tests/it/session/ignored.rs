@@ -77,3 +77,21 @@ fn alone_they_keep_no_session_and_are_not_lost() {
     assert_eq!(code, 0, "{said}");
     assert!(world.path("workspace/dist/1.js").exists());
 }
+
+/// A full disk is like that too.
+#[test]
+fn nothing_is_applied_if_they_cannot_be_captured() {
+    let world = world();
+    std::fs::write(world.path("state/captures"), "").unwrap();
+    let (code, _, said) = lazaret(&world, &["apply", "shop", "--yes"]);
+    assert_ne!(code, 0, "{said}");
+    assert!(
+        said.contains("apply shop --with-ignored") && !said.contains("--no-capture"),
+        "{said}"
+    );
+    assert_eq!(world.phase(), Some(Phase::Collected));
+
+    let (code, _, said) = lazaret(&world, &["apply", "shop", "--with-ignored", "--yes"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(world.path("workspace/dist/1.js").exists());
+}
