@@ -44,6 +44,18 @@ pub(crate) fn wait_until(
     Ok(())
 }
 
+/// Waits until session `s`, whose launcher was ended while it started, is taken back by its keeper:
+/// nothing is left on the engine, and its name is free.
+///
+/// # Errors
+/// It is not.
+pub(crate) fn until_taken_back(ctx: &Ctx) -> Result<(), String> {
+    let session = ctx.state().join("sessions/s");
+    wait_until("nothing is left of the session", || {
+        Ok(!session.exists() && ctx.objects()?.is_empty())
+    })
+}
+
 impl Running {
     /// Waits until session `s` exists: its volume and container are being made.
     pub(crate) fn until_creating(&self, ctx: &Ctx) -> Result<(), String> {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::lazaret::Running;
 use crate::terminal::Person;
-use crate::watch::{sparse, wait_until};
+use crate::watch::{sparse, until_taken_back, wait_until};
 
 scenarios! {
     "keeper/start-attach-collect" => start_attach_collect;
@@ -316,7 +316,7 @@ fn broken_off(ctx: &Ctx) -> Result<(), String> {
         running.until_creating(ctx)?;
         running.signal(signal)?;
         running.ends()?;
-        wait_until("everything is removed", || Ok(ctx.objects()?.is_empty()))?;
+        until_taken_back(ctx)?;
     }
     wait_until("no session is left", || {
         Ok(ctx.run_json("--json ls")? == Value::Array(Vec::new()))

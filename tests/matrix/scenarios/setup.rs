@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 
 use crate::ctx::{Ctx, expect, expect_eq};
-use crate::watch::wait_until;
+use crate::watch::{SOON, until_taken_back};
 
 scenarios! {
     "setup/runs-once" => once;
@@ -126,9 +126,9 @@ fn interrupted(ctx: &Ctx) -> Result<(), String> {
     for ending in ["interrupt", "kill", "kill the keeper"] {
         let run = ctx.script("run stepped -w project --name s", "echo it ran");
         let running = run.start()?;
-        wait_until("the step has begun", || {
-            let log = ctx.lazaret("logs s --setup 1")?.output();
-            Ok(log.stdout == "begun\n")
+        running.wait_until("the step has begun", SOON, || {
+            let log = ctx.lazaret("logs s --setup 1");
+            log.is_ok_and(|log| log.output().stdout == "begun\n")
         })?;
         match ending {
             "interrupt" => {
@@ -148,7 +148,7 @@ fn interrupted(ctx: &Ctx) -> Result<(), String> {
                 ctx.ok("recover")?;
             }
         }
-        wait_until("nothing is left", || Ok(ctx.objects()?.is_empty()))?;
+        until_taken_back(ctx)?;
     }
     Ok(())
 }

@@ -244,6 +244,7 @@ impl Plan {
     /// When the state directory can't be read.
     pub fn carry_out(self, store: &Store, engine: &dyn Engine) -> Result<Pruned, PruneError> {
         let mut pruned = Pruned::default();
+        store.sweep()?;
         // While a person thought about it, a name that was free may have become a session's.
         let objects = RemovableObjects::of(store, &self)?;
         let mut stuck = BTreeSet::new();

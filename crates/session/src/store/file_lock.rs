@@ -103,7 +103,10 @@ impl FileLock {
 }
 
 /// Whether an open file still has the name that it was opened by.
-fn has_name(file: &File, path: &Path) -> Result<bool, PathError> {
+///
+/// # Errors
+/// It can't be looked at.
+pub(super) fn has_name(file: &File, path: &Path) -> Result<bool, PathError> {
     let named = fs::symlink_metadata(path).map(|named| (named.dev(), named.ino()));
     let opened = file.metadata().at(path)?;
     Ok(named.is_ok_and(|named| named == (opened.dev(), opened.ino())))

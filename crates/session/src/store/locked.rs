@@ -10,13 +10,15 @@ use crate::audit::event::AuditEvent;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::dir::SessionDir;
 use crate::store::error::StoreError;
-use crate::store::file::{remove_dir, remove_file, write_atomically};
+use crate::store::file::{random_hex, remove_dir, remove_file, write_atomically};
 use crate::store::record::{KeepVolume, Outcome, Phase, Record};
 
 /// What is known of a volume, as long as there is one.
 const OF_VOLUME: &[&str] = &["volume", "intent", "stat-cache", "tips"];
 /// The texts of what a volume started from, a directory.
 const MERGE_BASES: &str = "merge-bases";
+/// How the name of a session that is being removed begins; no session has such a name.
+pub(super) const REMOVED: &str = ".removed-";
 
 /// A session that this process alone may change.
 #[derive(Debug)]
@@ -139,16 +141,18 @@ impl LockedSession {
         Ok(())
     }
 
-    /// Removes the session from the disk, record first, so that a half-removed one is
-    /// no session any more.
+    /// Removes the session from the disk. Its name is free in one step: no other process sees a
+    /// part of it.
     ///
     /// # Errors
     /// When the disk refuses.
     pub fn remove(self) -> Result<(), StoreError> {
-        let record = self.dir.file("session.json");
-        fs::remove_file(&record).at(&record)?;
-        fs::remove_dir_all(self.dir.path()).at(self.dir.path())?;
+        // Before the name is free: they are found by it.
         Turns::remove(self.dir.state_dir(), self.dir.id())?;
+        let path = self.dir.path();
+        let removed = path.with_file_name(format!("{REMOVED}{}", random_hex()));
+        fs::rename(path, &removed).at(path)?;
+        remove_dir(&removed)?;
         self.tell(AuditEvent::Removed, Durability::Written)
     }
 

@@ -33,8 +33,9 @@ use lazaret_runtime::SessionId;
 use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::{AtPath as _, PathError};
 
-use crate::store::file::{ok_if_absent, private_dir, random_hex};
-use crate::store::file_lock::{is_taken, take_lock, take_lock_soon};
+use crate::store::file::{list_dir, ok_if_absent, private_dir, random_hex, remove_dir};
+use crate::store::file_lock::{has_name, is_taken, take_lock, take_lock_soon};
+use crate::store::locked::REMOVED;
 use crate::store::record::{Record, identity};
 use crate::store::unfinished::Unfinished;
 
@@ -180,12 +181,16 @@ impl Store {
     /// As [`Store::lock`], but for [`StoreError::Unfinished`].
     pub fn lock_to_recover(&self, id: &SessionId) -> Result<LockedSession, StoreError> {
         let dir = self.find(id)?;
-        let lock = take_lock_soon(&dir.file("lock"))?
-            .ok_or_else(|| StoreError::Busy { id: id.clone() })?;
-        // It may have been removed between the look-up and the lock.
-        if !dir.file("session.json").exists() {
-            return Err(StoreError::NotFound { id: id.clone() });
-        }
+        let path = dir.file("lock");
+        // It may be removed between the look-up and the lock, and another made under its name.
+        let lock = match take_lock_soon(&path) {
+            Ok(Some(lock)) if has_name(&lock, &path)? && dir.file("session.json").exists() => lock,
+            Ok(None) => return Err(StoreError::Busy { id: id.clone() }),
+            Err(error) if error.source.kind() != io::ErrorKind::NotFound => {
+                return Err(error.into());
+            }
+            Ok(Some(_)) | Err(_) => return Err(StoreError::NotFound { id: id.clone() }),
+        };
         let record = dir.record()?;
         Ok(LockedSession::new(dir, record, lock))
     }
@@ -198,6 +203,19 @@ impl Store {
     pub fn is_live(&self, id: &SessionId) -> Result<bool, StoreError> {
         let path = self.find(id)?.file("lock");
         Ok(is_taken(&path)?)
+    }
+
+    /// Removes what is left of sessions whose removal was broken off.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn sweep(&self) -> Result<(), StoreError> {
+        for entry in list_dir(&self.root.join("sessions"))? {
+            if entry.file_name().to_string_lossy().starts_with(REMOVED) {
+                remove_dir(&entry.path())?;
+            }
+        }
+        Ok(())
     }
 
     /// Serialises applies to one workspace (FLT-11): held while its files change. `None`
@@ -310,4 +328,45 @@ fn read_or_make_id(path: &Path) -> Result<String, PathError> {
 
 fn is_store_id(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::Store;
+    use super::example::example_record;
+
+    #[test]
+    fn no_process_sees_a_session_that_is_removed_by_half() {
+        let state = tempfile::tempdir().unwrap();
+        let store = Store::open(state.path()).unwrap();
+        for _ in 0..20 {
+            let session = store.create(example_record()).unwrap();
+            let path = session.dir().path().to_path_buf();
+            for number in 0..200 {
+                std::fs::write(path.join(format!("file-{number}")), "").unwrap();
+            }
+            thread::scope(|scope| {
+                let removal = scope.spawn(|| session.remove().unwrap());
+                while !removal.is_finished() {
+                    let has_record = path.join("session.json").exists();
+                    assert!(has_record || !path.exists());
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_sweep_ends_a_removal_that_was_broken_off() {
+        let state = tempfile::tempdir().unwrap();
+        let store = Store::open(state.path()).unwrap();
+        drop(store.create(example_record()).unwrap());
+        let sessions = state.path().join("sessions");
+        let left = sessions.join(".removed-0123456789abcdef");
+        std::fs::create_dir_all(left.join("runs")).unwrap();
+        store.sweep().unwrap();
+        assert!(!left.exists());
+        assert_eq!(store.list().unwrap().len(), 1);
+    }
 }
