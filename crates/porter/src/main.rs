@@ -12,6 +12,7 @@ mod files;
 mod freeze;
 mod home;
 mod layer;
+mod mail;
 mod network;
 mod pid1;
 mod probe;
@@ -53,6 +54,7 @@ fn act(verb: Verb) -> ExitCode {
         Verb::Init => init::run(),
         Verb::Layer { root, only, argv } => layer::run(&root, &only, &argv),
         Verb::Credentials { home } => credentials::run(&home),
+        Verb::Mail { home, most } => mail::run(&home, most),
         Verb::Probe { limits, request } => probe::run(&limits, *request),
         Verb::Protect { root } => protect::protect(&root),
         Verb::Receive { root } => receive::run(&root),

@@ -94,12 +94,13 @@ pub use file_time::FileTime;
 pub use line::read_line;
 pub use messages::{
     ArrivedCredential, CredentialEvent, CredentialMode, ExpectedEntry, FoundEntry, FoundKind,
-    HashPolicy, HomeEntries, HomeEntry, HomeOrder, HomeOrders, HomeRequest, MAX_CREDENTIAL_BYTES,
-    MAX_CREDENTIALS, MAX_HOME_BYTES, MAX_HOME_ENTRIES, MAX_HOME_FILE, Manifest, ManifestWriter,
-    PartialSurveyRequest, PreconditionResult, Preconditions, ProtectedKind, Protection, Receipt,
-    SET_ASIDE, SentCredential, SpecialType, Survey, SurveyError, SurveyRequest, UpdateReceipt,
-    UpdateRequest, Wanted, Writers, read_credentials, read_tree, read_wanted, write_tree,
-    write_wanted,
+    HashPolicy, HomeEntries, HomeEntry, HomeOrder, HomeOrders, HomeRequest, InFile,
+    MAX_CREDENTIAL_BYTES, MAX_CREDENTIALS, MAX_HOME_BYTES, MAX_HOME_ENTRIES, MAX_HOME_FILE,
+    MAX_MAIL_ENTRIES, MAX_MAIL_FILE, MAX_MAIL_IN, MAX_MAIL_REMOVED, MailEntry, MailFound, MailId,
+    MailOrders, Manifest, ManifestWriter, OutBox, PartialSurveyRequest, PreconditionResult,
+    Preconditions, ProtectedKind, Protection, Receipt, SET_ASIDE, SentCredential, SpecialType,
+    Survey, SurveyError, SurveyRequest, UpdateReceipt, UpdateRequest, Wanted, Writers,
+    read_credentials, read_tree, read_wanted, write_tree, write_wanted,
 };
 pub use probe::{
     ForeignNamespace, IdMapping, PLACEMENT_KEYS, Placement, ProbeReport, ProbeRequest,

@@ -6,6 +6,7 @@
 
 mod credentials;
 mod home;
+mod mail;
 mod manifest;
 mod preconditions;
 mod protection;
@@ -22,6 +23,10 @@ pub use credentials::{
 pub use home::{
     HomeEntries, HomeEntry, HomeOrder, HomeOrders, HomeRequest, MAX_HOME_BYTES, MAX_HOME_ENTRIES,
     MAX_HOME_FILE, SET_ASIDE,
+};
+pub use mail::{
+    InFile, MAX_MAIL_ENTRIES, MAX_MAIL_FILE, MAX_MAIL_IN, MAX_MAIL_REMOVED, MailEntry, MailFound,
+    MailId, MailOrders, OutBox,
 };
 pub use manifest::{Manifest, ManifestWriter, read_tree, write_tree};
 pub use preconditions::{ExpectedEntry, PreconditionResult, Preconditions};

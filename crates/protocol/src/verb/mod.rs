@@ -64,6 +64,13 @@ pub enum Verb {
         /// The home.
         home: String,
     },
+    /// Tells what lies in a group's mailbox, and removes of it what the host has stored.
+    Mail {
+        /// The home.
+        home: String,
+        /// How many files are told at most.
+        most: usize,
+    },
     /// Reports on every control.
     Probe {
         /// What a command would be limited to.
@@ -227,6 +234,7 @@ impl Verb {
             Self::Init => "init",
             Self::Layer { .. } => "layer",
             Self::Credentials { .. } => "lend",
+            Self::Mail { .. } => "mail",
             Self::Probe { .. } => "probe",
             Self::Protect { .. } => "protect",
             Self::Receive { .. } => "receive",
@@ -273,6 +281,7 @@ impl Verb {
                 push_each(&mut argv, "--limit", limits.iter().map(Ulimit::to_string));
                 push_request(&mut argv, request);
             }
+            Self::Mail { home, most } => argv.extend([home.clone(), most.to_string()]),
             Self::Relay { routes } => {
                 let route = |route: &PortRoute| format!("{}={}", route.port, route.socket);
                 argv.extend(routes.iter().map(route));

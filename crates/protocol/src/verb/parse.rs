@@ -67,6 +67,10 @@ impl Verb {
             "lend" => Self::Credentials {
                 home: arguments.text("home")?,
             },
+            "mail" => Self::Mail {
+                home: arguments.text("home")?,
+                most: arguments.parsed("most", "a number")?,
+            },
             "probe" => Self::read_probe(arguments)?,
             "protect" => Self::Protect {
                 root: arguments.text("root")?,
@@ -272,7 +276,7 @@ impl Arguments {
 }
 
 /// Every verb, with how it is called.
-const USAGES: [(&str, &str); 23] = [
+const USAGES: [(&str, &str); 24] = [
     ("copy", "copy FROM TO"),
     ("deflated", "deflated VERB…"),
     ("dial", "dial PORT"),
@@ -284,6 +288,7 @@ const USAGES: [(&str, &str); 23] = [
     ("init", "init"),
     ("layer", "layer ROOT [--only PATH]… -- COMMAND…"),
     ("lend", "lend HOME"),
+    ("mail", "mail HOME MOST"),
     ("probe", "probe [--limit NAME=NUMBER]… --expect KEY=VALUE…"),
     ("protect", "protect ROOT"),
     ("receive", "receive ROOT"),
@@ -303,7 +308,7 @@ const USAGES: [(&str, &str); 23] = [
 ];
 
 /// How the porter is called if no verb is named.
-const VERBS: &str = "copy|deflated|dial|empty|export|gateway|hold|home|init|layer|lend|probe|protect|\
+const VERBS: &str = "copy|deflated|dial|empty|export|gateway|hold|home|init|layer|lend|mail|probe|protect|\
                      receive|relay|release|run|sealed|seat|spill|thaw|update|usage";
 
 /// Returns how a verb is called.
