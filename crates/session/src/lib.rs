@@ -15,6 +15,7 @@
 //! | [`home`] | a home that is kept: its volume, and what of it is put back |
 //! | [`captures`] | what waited in a session that was discarded or removed |
 //! | [`ask`] | asking a session: requests, answers, turns |
+//! | [`mail`] | what the commands of groups leave for the host's program |
 //! | [`keeper`] | a live session as a process of its own, and its clients |
 //! | [`network`] | the gateway beside the command, and the ports that lead inside |
 //! | [`services`], [`volumes`] | servers beside the command, and directories that outlive it |
@@ -34,6 +35,7 @@ pub mod home;
 pub mod keeper;
 pub mod lifecycle;
 pub mod live;
+pub mod mail;
 pub mod network;
 pub mod output;
 pub mod pool;

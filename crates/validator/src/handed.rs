@@ -124,6 +124,13 @@ impl HandedOut {
         self.marks.is_empty()
     }
 
+    /// Returns the name of a login of which a token is in the text.
+    pub fn login_in(&self, text: &[u8]) -> Option<&str> {
+        let mut found = self.find(text).into_iter();
+        let login = found.find(|mark| mark.kind == HandedKind::Login);
+        login.map(|mark| &*mark.name)
+    }
+
     /// Returns what is found in a text, in its order.
     pub(crate) fn find(&self, text: &[u8]) -> Vec<&Mark> {
         self.find_in(&mut &text[..]).unwrap_or_default()

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lazaret_protocol::Verb;
 use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::{Channel, Frame, Kind};
-use lazaret_session::keeper::message::{Exec, Exit, Request};
+use lazaret_session::keeper::message::{Exec, Exit, Request, Role};
 use lazaret_session::store::SessionDir;
 
 /// The most bytes of a stream that are spilled; more are counted only.
@@ -162,7 +162,6 @@ pub(crate) fn read_by(argv: Vec<String>) -> Exec {
         terminal: None,
         stdin: true,
         leave: false,
-        turn: false,
-        stays: false,
+        role: Role::Any,
     }
 }

@@ -15,7 +15,7 @@ use crate::profile::AskRules;
 use crate::profile::units::ByteSize;
 use crate::session_access::live::ask;
 use crate::session_access::named::{OneSession, Unnamed};
-use lazaret_session::keeper::message::{Exec, Request, Size};
+use lazaret_session::keeper::message::{Exec, Request, Role, Size};
 use lazaret_session::output::terminal::size;
 use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::{SessionDir, Store};
@@ -95,8 +95,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         terminal: args.terminal.then(|| Size::from(size())),
         stdin: args.interactive || args.terminal,
         leave: args.leave,
-        turn: false,
-        stays: false,
+        role: Role::Any,
     };
     let terminal = match args.terminal {
         true => TerminalMode::Interactive,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use lazaret_mcp::{SessionExec, Stop};
 use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::{Channel, Frame, Kind};
-use lazaret_session::keeper::message::{Exec, Exit, Request};
+use lazaret_session::keeper::message::{Exec, Exit, Request, Role};
 use serde_json::{Value, json};
 
 use super::{Host, page};
@@ -34,8 +34,7 @@ impl Host {
             terminal: None,
             stdin: input.stdin.is_some(),
             leave: false,
-            turn: false,
-            stays: false,
+            role: Role::Any,
         };
         let (connection, _) = ask(&store, &dir, &Request::Exec(exec))?;
         let closing = connection.clone();

@@ -13,7 +13,7 @@ use super::answer::{refuse, refused, reply};
 use super::frame::{Channel, Frame, Kind};
 use super::hub::Hub;
 use super::live::{Beside, LiveContainer};
-use super::message::{Accepted, Exec, Exit, RefusalCode, Refused, Reply, Signal, Size};
+use super::message::{Accepted, Exec, Exit, RefusalCode, Refused, Reply, Role, Signal, Size};
 use super::standing::Standing;
 use super::streams::{CHUNKS, LOST, Release, Scrubbing, copy, end, send, write_stdin};
 
@@ -25,7 +25,7 @@ pub(super) fn serve(
     standing: &Standing,
     exec: Exec,
 ) -> io::Result<()> {
-    let (is_turn, stays) = (exec.turn || exec.stays, exec.stays);
+    let role = exec.role;
     let beside = match beside(exec) {
         Ok(beside) => beside,
         Err(no) => return refuse(stream, no),
@@ -34,14 +34,14 @@ pub(super) fn serve(
         return refuse(stream, no);
     }
     let _counted = Counted(hub);
-    let turn = match is_turn {
-        true => match Turn::begin(hub) {
+    let turn = match role {
+        Role::Turn | Role::StandingTurn => match Turn::begin(hub) {
             Ok(turn) => Some(turn),
             Err(no) => return refuse(stream, no),
         },
-        false => None,
+        Role::Any | Role::Porter => None,
     };
-    if stays {
+    if role == Role::StandingTurn {
         return standing.serve(stream, live, beside);
     }
     let (terminal, when_abandoned) = (beside.terminal, beside.when_abandoned);
@@ -66,7 +66,10 @@ pub(super) fn serve(
                 Terminal::None => Release::WhenSure,
                 Terminal::Allocated(_) => Release::AfterEachChunk,
             },
-            patterns: live.patterns.clone(),
+            patterns: match role {
+                Role::Porter => None,
+                Role::Any | Role::Turn | Role::StandingTurn => live.patterns.clone(),
+            },
         },
         turn,
     )?;

@@ -149,13 +149,26 @@ pub struct Exec {
     /// Whether it goes on when its client is gone.
     #[serde(default)]
     pub leave: bool,
-    /// Whether it is a turn: one of those runs at a time.
+    /// What it is for.
     #[serde(default)]
-    pub turn: bool,
-    /// Whether it is a turn of a process that stays for the next one: the end of stdin ends the
-    /// turn alone. Without it the process is ended.
-    #[serde(default)]
-    pub stays: bool,
+    pub role: Role,
+}
+
+/// What a process beside the command is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Whatever the client wants.
+    #[default]
+    Any,
+    /// A turn: one of those runs at a time.
+    Turn,
+    /// A turn of a process that stays for the next one: the end of stdin ends the turn alone.
+    /// Without it the process is ended.
+    StandingTurn,
+    /// A porter. Its records pass as they are: a byte of one that were held back, or replaced,
+    /// would break it. The client keeps secrets out of what it reads in them.
+    Porter,
 }
 
 /// See [`Request::Stop`].

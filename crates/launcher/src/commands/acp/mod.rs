@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use lazaret_acp::{Paths, Streams, serve};
 use lazaret_runtime::SessionId;
-use lazaret_session::keeper::message::Exec;
+use lazaret_session::keeper::message::{Exec, Role};
 use lazaret_session::store::SessionDir;
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -92,8 +92,7 @@ pub(crate) fn run(args: Args, line: CommandLine, app: &App) -> Result<ExitCode, 
         stdin: true,
         leave: false,
         // One editor at a time.
-        turn: true,
-        stays: false,
+        role: Role::Turn,
     };
     let until = Instant::now().checked_add(OTHER_EDITOR);
     let (dir, connection, _) = target.exec(&exec, until, app).map_err(|failure| {

@@ -11,7 +11,7 @@ use lazaret_session::ask::request::AskRequest;
 use lazaret_session::cancel::CancelLevel;
 use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::{Channel, Frame, Kind};
-use lazaret_session::keeper::message::{Exit, Signal};
+use lazaret_session::keeper::message::{Exit, Role, Signal};
 
 use super::ended::Ended;
 use super::report::Reporter;
@@ -49,8 +49,10 @@ pub(super) fn take(
 ) -> Result<Ended, Failure> {
     let rules = &asked.target.profile().ask;
     let mut exec = read_by(asked.target.profile().command.clone());
-    exec.turn = true;
-    exec.stays = rules.mode == AskMode::Live;
+    exec.role = match rules.mode {
+        AskMode::Turn => Role::Turn,
+        AskMode::Live => Role::StandingTurn,
+    };
     exec.env = BTreeMap::from([
         ("LAZARET_ASK".to_owned(), asked.run.to_string()),
         (NONCE.to_owned(), nonce()?),
