@@ -48,6 +48,17 @@ pub const EXAMPLES: &[(&str, [&str; 2])] = &[
             "lazaret acp ./agent.toml -w ~/shop",
         ],
     ),
+    (
+        "mail",
+        ["lazaret mail family", "lazaret mail family --follow"],
+    ),
+    (
+        "mail ack",
+        [
+            "lazaret mail ack family 17",
+            "lazaret mail ack family 17 18",
+        ],
+    ),
     ("stop", ["lazaret stop shop", "lazaret stop shop --kill"]),
     (
         "wait",
@@ -213,6 +224,32 @@ pub const EXAMPLES: &[(&str, [&str; 2])] = &[
             "lazaret policy check claude api.anthropic.com",
             "lazaret policy check base example.org:80",
         ],
+    ),
+    (
+        "group add",
+        [
+            "lazaret group add family --level member --profile nova --project ~/bot --folder chats/family",
+            "lazaret group add owner --level main --profile nova --project ~/bot",
+        ],
+    ),
+    (
+        "group set",
+        [
+            "lazaret group set family --shared groups/global",
+            "lazaret group set family --limit timeout=10m",
+        ],
+    ),
+    ("group ls", ["lazaret group ls", "lazaret group ls --json"]),
+    (
+        "group show",
+        [
+            "lazaret group show family",
+            "lazaret group show family --json",
+        ],
+    ),
+    (
+        "group rm",
+        ["lazaret group rm family", "lazaret group rm owner"],
     ),
     (
         "pool fill",

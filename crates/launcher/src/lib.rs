@@ -18,6 +18,7 @@ pub mod examples;
 pub mod exit_code;
 pub mod failure;
 pub mod gate;
+pub mod groups;
 mod image;
 mod keeper;
 mod markdown;

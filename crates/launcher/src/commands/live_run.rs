@@ -104,6 +104,8 @@ pub(super) struct LiveRun {
     pub(super) limit: TimeLimit,
     /// How long nothing may happen, if that is less than the profile says.
     pub(super) idle: Option<Duration>,
+    /// What of which workspace goes in, if the options of the run do not say it.
+    pub(super) scope: Option<WorkspaceScope>,
 }
 
 /// Whether the container stays when its command has ended.
@@ -145,10 +147,16 @@ pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
         stay,
         limit,
         idle,
+        scope,
     } = kept;
     let ordered = Ordered::hear(app)?;
-    let profile = profile::load(&run.profile_name(app)?, &app.env)?;
-    let (scope, selector) = args::scope(&run, profile, app)?;
+    let (scope, selector) = match scope {
+        Some(scope) => {
+            let selector = scope.selector()?;
+            (scope, selector)
+        }
+        None => args::scope(&run, profile::load(&run.profile_name(app)?, &app.env)?, app)?,
+    };
     let typed = run.timeout.map(|Span(timeout)| timeout);
     let timeout = match limit {
         TimeLimit::None => typed,

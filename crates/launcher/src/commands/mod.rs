@@ -17,6 +17,7 @@ pub(crate) mod dry_run;
 pub(crate) mod events;
 pub(crate) mod exec;
 pub(crate) mod export;
+pub(crate) mod group;
 pub(crate) mod home;
 pub(crate) mod image;
 pub(crate) mod init;
@@ -24,6 +25,7 @@ pub(crate) mod limits;
 mod live_run;
 pub(crate) mod logs;
 pub(crate) mod ls;
+pub(crate) mod mail;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod policy;
@@ -67,6 +69,7 @@ pub enum Command {
     Shell(shell::Args),
     Ask(ask::Args),
     Acp(acp::Args),
+    Mail(mail::Args),
     Stop(stop::Args),
     Wait(wait::Args),
     Diff(diff::Args),
@@ -95,6 +98,8 @@ pub enum Command {
     Mcp(mcp::Args),
     Doctor(doctor::Args),
     Rules(rules::Args),
+    #[command(subcommand)]
+    Group(group::Command),
     #[command(subcommand)]
     Home(home::Command),
     #[command(subcommand)]
@@ -127,6 +132,7 @@ pub(crate) fn run(command: Command, line: CommandLine, app: &App) -> Result<Exit
         Command::Shell(args) => shell::run(args, app),
         Command::Ask(args) => ask::run(args, app),
         Command::Acp(args) => acp::run(args, line, app),
+        Command::Mail(args) => mail::run(args, app),
         Command::Stop(args) => stop::run(args, app),
         Command::Wait(args) => wait::run(args, app),
         Command::Diff(args) => diff::run(args, app),
@@ -154,6 +160,7 @@ pub(crate) fn run(command: Command, line: CommandLine, app: &App) -> Result<Exit
         Command::Mcp(args) => mcp::run(args, line, app),
         Command::Doctor(args) => doctor::run(args, app),
         Command::Rules(args) => rules::run(args, app),
+        Command::Group(command) => group::run(command, app),
         Command::Home(command) => home::run(command, app),
         Command::Policy(command) => policy::run(command, app),
         Command::Pool(command) => pool::run(command, app),

@@ -51,6 +51,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             },
             limit: TimeLimit::None,
             idle: None,
+            scope: None,
         };
         return be_keeper(kept, app);
     }

@@ -17,6 +17,7 @@ use crate::attach::OnSignal;
 use crate::attach::beside::StdinMode;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::groups::{Group, Groups};
 use crate::keeper::{Begun, Front};
 use crate::profile::{self, Profile};
 use crate::resolve::workspace;
@@ -49,6 +50,12 @@ pub(super) enum Target {
         session: SessionId,
         workspace: PathBuf,
     },
+    /// A group, in its session.
+    Group {
+        group: Box<Group>,
+        profile: Box<Profile>,
+        session: SessionId,
+    },
     /// A session that was started before.
     Session {
         profile: Box<Profile>,
@@ -66,6 +73,10 @@ impl Target {
             Ok(profile) => return Self::of_profile(profile, wanted, app),
             Err(unknown) => unknown,
         };
+        let groups = Groups::load(&app.env)?;
+        if groups.get(wanted.target).is_ok() {
+            return Self::of_group(groups, wanted, app);
+        }
         let store = Store::open_if_there(&app.env.state_dir()?)?;
         let id = wanted.target.parse::<SessionId>().ok();
         let Some(session) =
@@ -74,9 +85,34 @@ impl Target {
             return Err(unknown);
         };
         let (session, store) = session;
+        let is_its = |group: &&Group| group.session().is_ok_and(|its| its == session);
+        if let Some(group) = groups.all().find(is_its) {
+            let text = format!("{session} is the session of group {}", group.name);
+            return Err(Failure::message(FailureKind::Usage, text)
+                .hinted(format!("Ask the group: `lazaret ask {}`.", group.name)));
+        }
         let record = store.find(&session)?.record()?;
         let profile = Box::new(profile::load(&record.profile, &app.env)?);
         Ok(Self::Session { profile, session })
+    }
+
+    fn of_group(mut groups: Groups, wanted: Wanted<'_>, app: &App) -> Result<Self, Failure> {
+        let name = wanted.target;
+        if wanted.workspace.is_some() {
+            let text = format!("group {name} has a project of its own");
+            return Err(Failure::message(FailureKind::Usage, text)
+                .hinted("Leave --workspace out; `lazaret group show` says where it is."));
+        }
+        let profile = groups.profile(groups.get(name)?, &app.env)?;
+        let group = groups.take(name);
+        let group = group.ok_or_else(|| Failure::message(FailureKind::Internal, "no group"))?;
+        // What is wrong with its folder is said before anything is started.
+        group.scope(profile.clone(), &app.env)?;
+        Ok(Self::Group {
+            session: group.session()?,
+            profile: Box::new(profile),
+            group: Box::new(group),
+        })
     }
 
     fn of_profile(profile: Profile, wanted: Wanted<'_>, app: &App) -> Result<Self, Failure> {
@@ -99,14 +135,26 @@ impl Target {
     /// Returns its profile.
     pub(super) fn profile(&self) -> &Profile {
         match self {
-            Self::Profile { profile, .. } | Self::Session { profile, .. } => profile,
+            Self::Profile { profile, .. }
+            | Self::Group { profile, .. }
+            | Self::Session { profile, .. } => profile,
         }
     }
 
     /// Returns its session.
     pub(super) fn session(&self) -> &SessionId {
         match self {
-            Self::Profile { session, .. } | Self::Session { session, .. } => session,
+            Self::Profile { session, .. }
+            | Self::Group { session, .. }
+            | Self::Session { session, .. } => session,
+        }
+    }
+
+    /// Returns the group that is asked, if it is one.
+    pub(super) fn group(&self) -> Option<&Group> {
+        match self {
+            Self::Group { group, .. } => Some(group),
+            Self::Profile { .. } | Self::Session { .. } => None,
         }
     }
 
@@ -154,7 +202,7 @@ impl Target {
         let is_late = until.is_some_and(|until| Instant::now() >= until);
         match (dir, self) {
             (Some(dir), Self::Session { .. }) => return Err(not_live(store, dir)),
-            (Some(dir), Self::Profile { .. }) if store.is_live(id)? => {
+            (Some(dir), Self::Profile { .. } | Self::Group { .. }) if store.is_live(id)? => {
                 return match is_late {
                     true => Err(not_live(store, dir)),
                     false => interrupted(app.cancel.sleep(LOOK)),
@@ -188,7 +236,7 @@ impl Target {
         };
         let workspace = match self {
             Self::Profile { workspace, .. } => Some(workspace.clone()),
-            Self::Session { .. } => None,
+            Self::Group { .. } | Self::Session { .. } => None,
         };
         RunArgs {
             profile: Some(match &profile.origin {
@@ -245,6 +293,10 @@ pub(super) fn be_keeper(
     app: &App,
 ) -> Result<ExitCode, Failure> {
     let target = Target::find(wanted, app)?;
+    let scope = match target.group() {
+        Some(group) => Some(group.scope(target.profile().clone(), &app.env)?),
+        None => None,
+    };
     let mut run = target.run();
     // As it was typed: a name is looked for where the front looked for it.
     run.profile = Some(wanted.target.to_owned());
@@ -253,6 +305,7 @@ pub(super) fn be_keeper(
         stay: Stay::Asked,
         limit: TimeLimit::None,
         idle: idle(target.profile()),
+        scope,
     };
     live_run::be_keeper(kept, app)
 }

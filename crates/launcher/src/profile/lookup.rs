@@ -221,14 +221,22 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
     .map_err(|error| profile_file(error).context(format!("{} can't be read", path.display())))
 }
 
+/// Reads a file of lazaret's that no link leads to: UTF-8 text of at most 256 KiB.
+///
+/// # Errors
+/// The disk's, or what it is instead.
+pub fn read_unlinked(path: &Path) -> io::Result<String> {
+    open(path, OFlags::NOFOLLOW).and_then(read_limited)
+}
+
 /// Opens a file without waiting for the other end of a FIFO.
-pub(super) fn open(path: &Path, flags: OFlags) -> io::Result<fs::File> {
+fn open(path: &Path, flags: OFlags) -> io::Result<fs::File> {
     let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
 /// Reads UTF-8 text up to the limit.
-pub(super) fn read_limited(file: fs::File) -> io::Result<String> {
+fn read_limited(file: fs::File) -> io::Result<String> {
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }

@@ -9,7 +9,7 @@ use super::raw::{RawNetwork, RawNetworkMode};
 use super::source::{ProfileError, Source};
 
 /// How much of the network there is. The order is from strict to loose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum NetworkMode {
     /// Nothing but the container's own loopback.
     None,

@@ -11,9 +11,8 @@ use std::time::Duration;
 
 use lazaret_egress::{Pattern, Rule};
 use lazaret_gate::ignored::IgnoredFiles;
-use rustix::fs::OFlags;
 
-use super::lookup::{open, read_limited};
+use super::lookup::read_unlinked;
 use super::raw::{RawGit, RawIsolation, RawNetwork, RawProfile};
 use super::source::{ProfileError, Source};
 use super::{GateRules, GitChoice, Isolation, LimitRules, NetworkMode, Profile, network, resolve};
@@ -84,7 +83,7 @@ impl Profile {
 pub(super) fn text(dir: &Path) -> Result<Option<String>, Failure> {
     // Not through a link: it could lead to any file of the user's, whose lines an error
     // message would show.
-    match open(&dir.join(WORKSPACE_FILE), OFlags::NOFOLLOW).and_then(read_limited) {
+    match read_unlinked(&dir.join(WORKSPACE_FILE)) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Failure::new(FailureKind::Profile, error)
@@ -217,7 +216,7 @@ fn looser(profile: &Profile, raw: &RawProfile) -> Vec<&'static str> {
 
 /// Takes the stricter mode, of the rules that allow those that both have, and of those that
 /// deny all. A rule of one side that is narrower than one of the other stays.
-fn network(
+pub(super) fn network(
     profile: &mut Profile,
     source: &Source<'_>,
     raw: &RawNetwork,

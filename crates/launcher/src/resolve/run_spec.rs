@@ -153,6 +153,9 @@ impl RunRequest {
             Some(id) => reopen::take(&store, id, workspace)?,
             None => None,
         };
+        if let Some(session) = &again {
+            reopen::same_folder(session.record(), &self.bounds, self.shared.as_deref())?;
+        }
         let id = match &self.id {
             Some(id) => id.clone(),
             None => store.fresh_id(workspace.path())?,

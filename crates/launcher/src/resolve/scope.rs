@@ -82,6 +82,42 @@ impl WorkspaceScope {
         }
     }
 
+    /// Works it out for a member of a group: its folder of a project, and what is shared with it.
+    /// What the project itself shares does not count.
+    ///
+    /// # Errors
+    /// When the folder is none or leads through a link, or a `lazaret.toml` is wrong.
+    pub fn of_member(
+        profile: Profile,
+        root: WorkspaceDir,
+        folder: RelPathBuf,
+        shared: Vec<String>,
+        env: &Environment,
+    ) -> Result<Self, Failure> {
+        let workspace = folder_of(&root, &folder, env)?;
+        Self::shared(profile, root, folder, &workspace, shared)
+    }
+
+    /// Works it out for one that has a whole project; its command starts in the folder.
+    ///
+    /// # Errors
+    /// As [`WorkspaceScope::of_member`].
+    pub fn of_project(
+        mut profile: Profile,
+        root: WorkspaceDir,
+        folder: Option<RelPathBuf>,
+        env: &Environment,
+    ) -> Result<Self, Failure> {
+        let Some(folder) = folder else {
+            return Self::whole(profile, root, None);
+        };
+        let workspace = folder_of(&root, &folder, env)?;
+        let steps = folder.components().count();
+        profile.workspace.project = Some(vec![".."; steps].join("/"));
+        profile.workspace.isolation = Isolation::Project;
+        Self::of(profile, workspace, env)
+    }
+
     fn whole(
         profile: Profile,
         root: WorkspaceDir,
@@ -148,6 +184,23 @@ impl WorkspaceScope {
     /// A pattern that is none.
     pub fn selector(&self) -> Result<FileSelector, Failure> {
         of_profile(&self.profile, self.shared.as_deref(), &self.bounds)
+    }
+}
+
+/// Opens a folder of a project, which is where its path says.
+fn folder_of(
+    root: &WorkspaceDir,
+    folder: &RelPath,
+    env: &Environment,
+) -> Result<WorkspaceDir, Failure> {
+    let place = root.path().join(folder.as_str());
+    let workspace = workspace::open(&place, env)?;
+    match workspace.path() == place {
+        true => Ok(workspace),
+        false => {
+            let text = format!("the folder {} leads through a link", place.display());
+            Err(Failure::message(FailureKind::Workspace, text))
+        }
     }
 }
 

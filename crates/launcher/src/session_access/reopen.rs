@@ -2,11 +2,12 @@
 
 use lazaret_runtime::SessionId;
 use lazaret_transfer::WorkspaceDir;
+use lazaret_tree::escape;
 
 use super::waiting::not_waiting;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use lazaret_session::lifecycle::open::fits;
-use lazaret_session::store::record::Phase;
+use lazaret_session::store::record::{Phase, Record, WriteScope};
 use lazaret_session::store::{LockedSession, Store, StoreError};
 
 /// Locks a session to go on with; `None` when there is none of that name.
@@ -35,4 +36,29 @@ pub(crate) fn take(
     }
     fits(record, workspace)?;
     Ok(Some(session))
+}
+
+/// Refuses to go on with more of a project than the folder that a session was begun with: its
+/// command was never to see the rest.
+///
+/// # Errors
+/// It is another folder, or the whole project.
+pub(crate) fn same_folder(
+    record: &Record,
+    bounds: &WriteScope,
+    shared: Option<&[String]>,
+) -> Result<(), Failure> {
+    let before = record.selection.as_ref();
+    let was_alone = before.is_some_and(|before| before.shared.is_some());
+    if !was_alone || (shared.is_some() && record.bounds.folder == bounds.folder) {
+        return Ok(());
+    }
+    let id = &record.id;
+    let folder = record.bounds.folder.as_deref().unwrap_or_default();
+    let text = format!(
+        "session {id} has the folder {} of its project alone",
+        escape(folder.as_bytes())
+    );
+    Err(Failure::message(FailureKind::Refused, text)
+        .hinted("Ask its group, or name the folder by --workspace with the session's profile."))
 }

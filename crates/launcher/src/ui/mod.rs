@@ -5,6 +5,7 @@
 //! dropped, and the verb goes on to its own end (FLT-18).
 
 mod canvas;
+mod inert;
 mod interruptible_writer;
 mod pager;
 mod progress;
@@ -30,6 +31,7 @@ use interruptible_writer::InterruptibleWriter;
 use lazaret_session::cancel::Cancel;
 use lazaret_session::event::Counter;
 
+pub use inert::inert_json;
 pub use lazaret_gate::decision::NoAnswer;
 pub use lazaret_gate::format::{bytes, count, elapsed, elide, harmless as sanitize};
 pub use pager::written;

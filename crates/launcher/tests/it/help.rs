@@ -21,8 +21,9 @@ fn short_help_names_every_verb() {
       attach       Show a session of `start` on this terminal, and type to its command
       exec         Run a command beside the one of a session of `start`
       shell        Open a shell in a session of `start`
-      ask          Ask a profile or a session: one JSON object in, one out
+      ask          Ask a profile, a group or a session: one JSON object in, one out
       acp          Put an agent behind an editor, by the Agent Client Protocol
+      mail         Print what a group's command wants sent or scheduled, as JSON lines
       stop         End a session of `start`, and collect what it changed
       wait         Wait until a session of `start` has come to something
       diff         Show what a session changed, with the findings
@@ -50,6 +51,7 @@ fn short_help_names_every_verb() {
       mcp          Serve the Model Context Protocol, for an agent that starts sessions
       doctor       Show the engines, what they can enforce, and what to do
       rules        List the rules, or explain one code
+      group        Make and list groups: chats that are asked, each with a folder and a home of its own
       home         Review and reset homes that sessions keep
       policy       Show and change what a session's command may reach
       pool         Keep warm containers, so that runs start faster

@@ -1,6 +1,7 @@
 //! `lazaret ask`: one JSON object in, one out.
 
 mod ended;
+mod mail;
 mod report;
 mod turn;
 
@@ -19,7 +20,7 @@ use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::keeper::is_keeper;
 use crate::profile::units::Span;
 
-/// Ask a profile or a session: one JSON object in, one out
+/// Ask a profile, a group or a session: one JSON object in, one out
 ///
 /// The object on stdin goes to a new process of the profile's command, in a session that stays
 /// ready between requests. Its answer, between two sentinel lines of what it prints, is all that
@@ -27,7 +28,7 @@ use crate::profile::units::Span;
 #[derive(Debug, clap::Args)]
 #[group(id = "ask")]
 pub struct Args {
-    /// Profile, whose session for this workspace is started if need be; or a session
+    /// Profile, whose session for this workspace is started if need be; a group; or a session
     #[arg(value_name = "TARGET")]
     pub target: String,
     /// Workspace [default: the current directory]
@@ -110,7 +111,11 @@ fn answer(args: &Args, reporter: &mut Reporter<'_>, app: &App) -> Result<ExitCod
         timeout: args.timeout.map(|Span(limit)| limit),
         until,
     };
+    mail::look(&target, until, app)?;
     let ended = turn::take(asked, reporter, app)?;
+    if let Err(failure) = mail::look(&target, until, app) {
+        mail::warn(&failure, app);
+    }
     if let Some(answer) = &ended.answer
         && let Err(error) = turns.keep(&request, answer)
     {

@@ -11,8 +11,8 @@ use super::ended::Ended;
 use crate::app::App;
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
-use crate::ui::Output;
 use crate::ui::terminal::{Destination, filtered};
+use crate::ui::{Output, inert_json};
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,21 +167,8 @@ impl<'a> Reporter<'a> {
     }
 
     fn print(&self, json: &str) {
-        self.app.ui.result(&inert(json));
+        self.app.ui.result(&inert_json(json));
     }
-}
-
-/// Writes the control characters that JSON lets stand, DEL and C1, as escapes: a terminal acts on
-/// them, and they mean the same.
-fn inert(json: &str) -> String {
-    let mut line = String::with_capacity(json.len());
-    for char in json.chars() {
-        match char.is_control() {
-            true => line.push_str(&format!("\\u{:04x}", u32::from(char))),
-            false => line.push(char),
-        }
-    }
-    line
 }
 
 fn no_answer(text: &str) -> String {
@@ -237,7 +224,7 @@ mod tests {
     #[test]
     fn ui_03_no_control_character_is_printed() {
         let answer = "{\"a\":\"\u{9b}2J\u{7f}\u{e9}\"}";
-        let printed = inert(answer);
+        let printed = inert_json(answer);
         assert_eq!(printed, "{\"a\":\"\\u009b2J\\u007f\u{e9}\"}");
         let same = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         assert_eq!(same(&printed), same(answer));

@@ -6,12 +6,15 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lazaret_runtime::AGENT_HOME;
 use lazaret_session::ask::answer::{AnswerParser, Sentinels};
 use lazaret_session::ask::request::AskRequest;
 use lazaret_session::cancel::CancelLevel;
+use lazaret_session::context::WORKSPACE;
 use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::{Channel, Frame, Kind};
 use lazaret_session::keeper::message::{Exit, Role, Signal};
+use lazaret_tree::RelPathBuf;
 
 use super::ended::Ended;
 use super::report::Reporter;
@@ -19,6 +22,7 @@ use crate::app::App;
 use crate::attach::capped::{Capped, Open, Spill, read_by};
 use crate::commands::target::Target;
 use crate::failure::{Failure, FailureKind};
+use crate::groups::Group;
 use crate::nonce::nonce;
 use crate::profile::AskMode;
 
@@ -58,6 +62,9 @@ pub(super) fn take(
         (NONCE.to_owned(), nonce()?),
         ("LAZARET_SPILL".to_owned(), rules.spill.clone()),
     ]);
+    if let Some(group) = asked.target.group() {
+        exec.env.extend(group_variables(group));
+    }
     let (dir, connection, accepted) = asked.target.exec(&exec, asked.until, app)?;
     let began = Instant::now();
     reporter.started(asked.run, asked.target.session());
@@ -150,6 +157,22 @@ pub(super) fn take(
         spill,
         duration: began.elapsed(),
     })
+}
+
+/// Returns what a command knows of its group: its name, its folder, and what it may read.
+fn group_variables(group: &Group) -> [(String, String); 4] {
+    let folder = group.folder.as_ref();
+    let place = |path: &RelPathBuf| format!("{WORKSPACE}/{path}");
+    let shared: Vec<String> = group.shared.iter().map(place).collect();
+    [
+        ("LAZARET_GROUP".to_owned(), group.name.clone()),
+        (
+            "LAZARET_FOLDER".to_owned(),
+            folder.map_or_else(|| WORKSPACE.to_owned(), place),
+        ),
+        ("LAZARET_SHARED".to_owned(), shared.join(":")),
+        ("LAZARET_MAIL".to_owned(), format!("{AGENT_HOME}/mail")),
+    ]
 }
 
 /// Sends the request as a line, and in turn mode the end of stdin. A process that reads nothing

@@ -55,6 +55,7 @@ pub(crate) fn run(args: RunArgs, app: &App) -> Result<ExitCode, Failure> {
             stay: Stay::Never,
             limit: TimeLimit::Profile,
             idle: None,
+            scope: None,
         };
         return live_run::be_keeper(kept, app);
     }
