@@ -121,9 +121,14 @@ impl Ctx {
         kill_process(pid, Signal::KILL).map_err(|error| error.to_string())
     }
 
+    /// Where a workspace lies.
+    pub(crate) fn work(&self, name: &str) -> PathBuf {
+        self.scratch.path().join("work").join(name)
+    }
+
     /// Makes a workspace from the tree language.
     pub(crate) fn workspace(&self, name: &str, tree: &str) -> PathBuf {
-        let dir = self.scratch.path().join("work").join(name);
+        let dir = self.work(name);
         fs::create_dir(&dir).expect("a workspace is made once");
         tree_text::build(tree, &dir);
         dir

@@ -25,6 +25,8 @@ mod git;
 mod git_captures;
 mod git_from;
 mod git_review;
+mod group;
+mod group_mail;
 mod home;
 mod hostile;
 mod image;
@@ -55,6 +57,7 @@ mod round_trip;
 mod round_trip_large;
 mod seed_copy_workspace;
 mod seed_devloop;
+mod seed_group_chat;
 mod seed_motor_cortex;
 mod seed_tenant;
 mod service;
@@ -134,4 +137,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     agent::SCENARIOS,
     ask::SCENARIOS,
     ask_live::SCENARIOS,
+    group::SCENARIOS,
+    group_mail::SCENARIOS,
+    seed_group_chat::SCENARIOS,
 ];
