@@ -14,6 +14,16 @@ pub(crate) struct Options {
     pub(crate) jobs: usize,
     pub(crate) mode: Mode,
     pub(crate) again: Again,
+    pub(crate) spread: Spread,
+}
+
+/// Which engines a scenario runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// All.
+    All,
+    /// If it asks the same of each engine, one of them: the next one in turn.
+    InTurn,
 }
 
 /// What becomes of a scenario that failed.
@@ -42,6 +52,7 @@ impl Options {
             jobs: 1 + std::thread::available_parallelism().map_or(1, usize::from),
             mode: Mode::Run,
             again: Again::Never,
+            spread: Spread::All,
         };
         let mut arguments = arguments;
         while let Some(argument) = arguments.next() {
@@ -67,6 +78,7 @@ impl Options {
                         .ok_or_else(|| format!("`--jobs {jobs}`: expected 1 or more"))?;
                 }
                 "--again" => options.again = Again::Once,
+                "--in-turn" => options.spread = Spread::InTurn,
                 "--list" => options.mode = Mode::List,
                 other => return Err(format!("unknown argument `{other}`")),
             }

@@ -35,7 +35,7 @@ impl Row {
     }
 }
 
-/// Scenarios down, engines across.
+/// Scenarios down, engines across; `-` where another engine had the turn.
 pub(crate) fn table(rows: &[Row], engines: &[EngineName]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {

@@ -10,9 +10,9 @@ use crate::api;
 use crate::ctx::Ctx;
 use crate::engine::EngineName;
 use crate::flaky;
-use crate::options::{Again, Mode, Options};
+use crate::options::{Again, Mode, Options, Spread};
 use crate::report::{self, Row};
-use crate::scenarios::{self, Scenario};
+use crate::scenarios::{self, Asks, Scenario};
 
 /// What comes from the environment.
 #[derive(Clone, Debug)]
@@ -69,9 +69,7 @@ pub(crate) fn run(options: &Options, setup: &Setup) -> Result<Outcome, String> {
         }
         rows.push(row);
     }
-    // Neighbours in the list wait for different engines.
-    let on_all = |scenario| ready.iter().map(move |engine| (*engine, scenario));
-    let work: Vec<_> = scenarios.iter().copied().flat_map(on_all).collect();
+    let work = spread(&scenarios, &ready, options.spread);
     let mut done = run_all(&work, options.jobs, setup, &cache);
     if options.again == Again::Once {
         run_again(&mut done, &scenarios, setup, &cache);
@@ -90,6 +88,27 @@ pub(crate) fn run(options: &Options, setup: &Setup) -> Result<Outcome, String> {
         )
     });
     finish(&rows, options)
+}
+
+/// Returns what runs where. Neighbours in the list wait for different engines.
+fn spread(
+    scenarios: &[&'static Scenario],
+    engines: &[EngineName],
+    spread: Spread,
+) -> Vec<(EngineName, &'static Scenario)> {
+    let mut turns = engines.iter().cycle();
+    let mut work = Vec::new();
+    for scenario in scenarios.iter().copied() {
+        match (spread, scenario.asks) {
+            (Spread::InTurn, Asks::AnyEngine) => {
+                work.extend(turns.next().map(|engine| (*engine, scenario)));
+            }
+            (Spread::All, _) | (Spread::InTurn, Asks::EachEngine) => {
+                work.extend(engines.iter().map(|engine| (*engine, scenario)));
+            }
+        }
+    }
+    work
 }
 
 fn finish(rows: &[Row], options: &Options) -> Result<Outcome, String> {

@@ -59,6 +59,8 @@ xflags::xflags! {
             optional --jobs count: usize
             /// Run what failed once more, by itself; what passes then is reported as flaky.
             optional --again
+            /// A scenario that asks the same of each engine runs on one of them: the next in turn.
+            optional --in-turn
             /// Print the names of the scenarios, and end.
             optional --list
         }

@@ -47,6 +47,7 @@ impl flags::Test {
             report: self.report,
             jobs: None,
             again: true,
+            in_turn: true,
             list: false,
         };
         steps.run(sh, "images and matrix", || matrix.run_with(sh, &porter))

@@ -47,6 +47,9 @@ impl flags::TestMatrix {
         if self.again {
             line.push("--again".into());
         }
+        if self.in_turn {
+            line.push("--in-turn".into());
+        }
         if self.list {
             line.push("--list".into());
         }

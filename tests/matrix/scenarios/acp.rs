@@ -10,6 +10,7 @@ use crate::line_client::LineClient;
 use crate::watch::wait_until;
 
 scenarios! {
+    any engine;
     "acp/turns" => turns;
     "acp/a-clean-turn-is-applied" => applied;
     "acp/a-hostile-agent" => hostile;

@@ -7,6 +7,7 @@ use super::mcp_sdk::install;
 use crate::ctx::Ctx;
 
 scenarios! {
+    any engine;
     "acp/python-sdk" => python_sdk;
 }
 

@@ -16,6 +16,7 @@ use crate::api;
 use crate::ctx::{Ctx, expect, expect_eq};
 
 scenarios! {
+    any engine;
     "agent/claude" => claude;
     "agent/codex" => codex;
 }

@@ -10,6 +10,7 @@ use crate::lazaret::{Call, Output};
 use crate::watch::wait_until;
 
 scenarios! {
+    any engine;
     "ask/answers-from-a-warm-session" => answers;
     "ask/no-answer" => no_answer;
     "ask/cap-and-spill" => cap_and_spill;

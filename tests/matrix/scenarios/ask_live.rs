@@ -8,6 +8,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 use crate::watch::wait_until;
 
 scenarios! {
+    any engine;
     "ask/one-process-for-many-requests" => one_process;
     "ask/a-process-that-is-at-fault-is-replaced" => replaced;
     "ask/no-turn-gets-the-answer-of-another" => no_other_answer;

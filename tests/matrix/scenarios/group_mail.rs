@@ -13,6 +13,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 use crate::watch::wait_until;
 
 scenarios! {
+    any engine;
     "group/levels" => levels;
     "group/mail-hostile" => hostile;
     "group/mail-killed" => killed;

@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::ctx::{Ctx, expect, expect_eq};
 
 scenarios! {
+    any engine;
     "image/rust" => rust;
     "image/node" => node;
     "image/python" => python;

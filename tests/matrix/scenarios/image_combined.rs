@@ -5,6 +5,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 use crate::lazaret::Output;
 
 scenarios! {
+    any engine;
     "image/a-combined-image-runs-the-programs-of-both" => both;
     "image/files-that-clash-are-refused-with-both-names" => clash;
 }

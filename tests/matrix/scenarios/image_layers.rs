@@ -17,6 +17,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 use crate::lazaret::{Ended, Output};
 
 scenarios! {
+    any engine;
     "image/only-what-changed-is-made-again" => layers;
     "image/a-build-that-is-killed-leaves-no-image" => killed;
     "image/a-network-cut-and-a-full-disk-are-said" => broken_off;

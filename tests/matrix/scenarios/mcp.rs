@@ -9,6 +9,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 use crate::mcp_client::McpClient;
 
 scenarios! {
+    any engine;
     "mcp/from-a-project-to-a-review" => whole;
     "mcp/nothing-outside-of-the-roots" => roots;
     "mcp/sessions-of-others" => others;

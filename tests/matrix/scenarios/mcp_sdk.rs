@@ -7,6 +7,7 @@ use super::mcp::allow;
 use crate::ctx::Ctx;
 
 scenarios! {
+    any engine;
     "mcp/python-sdk" => python_sdk;
 }
 

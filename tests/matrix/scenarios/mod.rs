@@ -1,11 +1,22 @@
 //! What the matrix runs, by theme. A new scenario is one line in its theme's table.
 
-/// Makes the table of a theme: a line for each scenario, with its name and its function.
+/// Makes the table of a theme: a line for each scenario, with its name and its function. One that
+/// begins with `any engine;` holds scenarios that ask the same of each engine.
 macro_rules! scenarios {
-    ($($name:literal => $run:expr;)*) => {
+    (any engine; $($name:literal => $run:expr;)*) => {
+        scenarios! { @AnyEngine $($name => $run;)* }
+    };
+    (@$asks:ident $($name:literal => $run:expr;)*) => {
         pub(crate) const SCENARIOS: &[$crate::scenarios::Scenario] = &[
-            $($crate::scenarios::Scenario { name: $name, run: $run },)*
+            $($crate::scenarios::Scenario {
+                name: $name,
+                asks: $crate::scenarios::Asks::$asks,
+                run: $run,
+            },)*
         ];
+    };
+    ($($name:literal => $run:expr;)*) => {
+        scenarios! { @EachEngine $($name => $run;)* }
     };
 }
 
@@ -70,11 +81,22 @@ mod volume;
 
 use crate::ctx::Ctx;
 
+/// What a scenario is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asks {
+    /// What an engine does, or what is done with it.
+    EachEngine,
+    /// What the host does by itself, or a program inside that needs no more of its engine than a
+    /// process with streams and a volume, which other scenarios try on each engine.
+    AnyEngine,
+}
+
 /// A named run on one engine.
 #[derive(Debug)]
 pub(crate) struct Scenario {
     /// `theme/what-happens`: stable, unique, typed after `--scenario`.
     pub(crate) name: &'static str,
+    pub(crate) asks: Asks,
     /// Does it and says what was wrong. What is then left on the engine fails it as well.
     pub(crate) run: fn(&Ctx) -> Result<(), String>,
 }
