@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use lazaret_tree::escape;
@@ -12,6 +12,14 @@ use super::debian::{BootstrapError, DebianBase};
 use crate::cache::entry::at;
 use crate::layer::writer::EPOCH;
 use crate::{BuildEvent, PackageName};
+
+/// Runs a program without the descriptors from 3 to 9 that a terminal or an editor may have left
+/// open in lazaret: mmdebstrap has `sh` write to the next free one, and dash knows one digit only
+/// (`man 1 dash`, Redirections).
+const WITHOUT_DESCRIPTORS: &str = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; exec \"$@\"";
+
+/// How `sh` ends if there is no such program (POSIX.1-2024, `exec`).
+const NO_PROGRAM: i32 = 127;
 
 /// How much of a failed program's output is shown.
 const TAIL_LINES: usize = 15;
@@ -52,17 +60,16 @@ impl DebianBase<'_> {
             argv.push(path.display().to_string());
         }
 
-        let reader = duct::cmd(self.program, &argv)
+        let shell = ["-c", WITHOUT_DESCRIPTORS, "sh", self.program];
+        let shell = shell.map(str::to_owned).into_iter();
+        let reader = duct::cmd("sh", shell.chain(argv.iter().cloned()))
             .env("SOURCE_DATE_EPOCH", EPOCH.to_string())
             .env("LC_ALL", "C.UTF-8")
             .stdin_null()
             .stderr_to_stdout()
             .unchecked()
             .reader()
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => BootstrapError::NoMmdebstrap,
-                _ => BootstrapError::Run(error),
-            })?;
+            .map_err(BootstrapError::Run)?;
         let mut tail = VecDeque::with_capacity(TAIL_LINES);
         let mut lines = BufReader::new(&reader);
         let mut line = Vec::new();
@@ -84,6 +91,9 @@ impl DebianBase<'_> {
         }
         let how = match reader.try_wait().map_err(BootstrapError::Run)? {
             Some(output) if output.status.success() => return Ok(()),
+            Some(output) if output.status.code() == Some(NO_PROGRAM) => {
+                return Err(BootstrapError::NoMmdebstrap);
+            }
             Some(output) => format!("ended with {}", output.status),
             None => "closed its output without ending".to_owned(),
         };

@@ -176,6 +176,25 @@ fn an_old_system_is_replaced_or_else_kept() {
 }
 
 #[test]
+fn what_lazaret_was_left_open_does_not_reach_the_program() {
+    use rustix::io::{FdFlags, fcntl_setfd};
+    let left: Vec<File> = (0..16)
+        .map(|_| {
+            let file = File::open("/dev/null").unwrap();
+            fcntl_setfd(&file, FdFlags::empty()).unwrap();
+            file
+        })
+        .collect();
+    let look = "for fd in 3 4 5 6 7 8 9; do\n\
+                if [ -e /proc/$$/fd/$fd ]; then echo \"$fd is open\"; exit 4; fi\ndone\n";
+    Stage::new()
+        .build(&format!("{look}{GOOD}"), None)
+        .1
+        .unwrap();
+    drop(left);
+}
+
+#[test]
 fn a_missing_program_says_what_to_install() {
     let stage = Stage::new();
     let bootstrap = DebianBase {
