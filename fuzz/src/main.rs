@@ -16,9 +16,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
-use lazaret_fuzz::driver::{Drive, drive};
+use lazaret_fuzz::driver::{Drive, Driven, drive};
 use lazaret_fuzz::{Target, targets};
 
 fn main() -> ExitCode {
@@ -74,24 +76,44 @@ fn run() -> io::Result<bool> {
         }
         return Ok(true);
     }
-    let mut whole = true;
-    for target in chosen {
-        let driven = drive(target, &options)?;
-        println!(
-            "{:12} {:4} kept, {:8} runs",
-            target.name, driven.corpus, driven.runs
-        );
-        if let Some(path) = driven.broken {
-            whole = false;
-            println!(
-                "{:12} BROKEN: cargo run -p lazaret-fuzz -- {} {}",
-                target.name,
-                target.name,
-                path.display()
-            );
+    drive_all(&chosen, &options)
+}
+
+/// Drives targets, as many at a time as there are cores; false when a property is broken.
+fn drive_all(chosen: &[&Target], options: &Drive) -> io::Result<bool> {
+    let next = AtomicUsize::new(0);
+    let work = || -> io::Result<bool> {
+        let mut whole = true;
+        while let Some(target) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
+            whole &= is_whole(target, &drive(target, options)?);
         }
+        Ok(whole)
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().try_fold(true, |whole, thread| {
+            let panicked = |_| io::Error::other("a panic, see above");
+            Ok(thread.join().map_err(panicked)?? && whole)
+        })
+    })
+}
+
+/// Prints what came of a drive.
+fn is_whole(target: &Target, driven: &Driven) -> bool {
+    println!(
+        "{:12} {:4} kept, {:8} runs",
+        target.name, driven.corpus, driven.runs
+    );
+    if let Some(path) = &driven.broken {
+        println!(
+            "{:12} BROKEN: cargo run -p lazaret-fuzz -- {} {}",
+            target.name,
+            target.name,
+            path.display()
+        );
     }
-    Ok(whole)
+    driven.broken.is_none()
 }
 
 fn write_seeds(dir: &Path) -> io::Result<()> {
