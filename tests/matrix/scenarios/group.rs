@@ -212,7 +212,7 @@ fn edits(ctx: &Ctx) -> Result<(), String> {
             &["--folder", "groups/global", "--network", "open"],
             "overlaps",
         ),
-        ("c", &[], "a member has a `folder`"),
+        ("c", &[], "--folder is missing"),
         ("C", &["--folder", "groups/c"], "name of a group"),
         ("ack", &["--folder", "groups/c"], "name of a group"),
         ("base", &["--folder", "groups/c"], "name of a profile"),

@@ -11,6 +11,7 @@ mod gate;
 mod git;
 mod git_from;
 mod git_runs;
+mod groups;
 mod help;
 mod init;
 mod manual;

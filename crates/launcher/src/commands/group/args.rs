@@ -47,6 +47,28 @@ fn limit(text: &str) -> Result<(String, String), String> {
 }
 
 impl Settings {
+    /// Checks that all is said that each group needs.
+    pub(super) fn check_whole(&self) -> Result<(), Failure> {
+        let needed = [
+            ("--level", self.level.is_some()),
+            ("--profile", self.profile.is_some()),
+            ("--project", self.project.is_some()),
+            (
+                "--folder",
+                self.folder.is_some() || self.level != Some(Level::Member),
+            ),
+        ];
+        match needed.iter().find(|(_, is_there)| !is_there) {
+            None => Ok(()),
+            Some((option, _)) => {
+                let text = format!("{option} is missing");
+                Err(Failure::message(FailureKind::Usage, text).hinted(
+                    "A group needs --level, --profile and --project, and a member its --folder.",
+                ))
+            }
+        }
+    }
+
     /// Writes what is said into a group's table.
     pub(super) fn write(&self, table: &mut Table, app: &App) -> Result<(), Failure> {
         if let Some(level) = self.level {

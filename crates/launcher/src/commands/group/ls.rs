@@ -25,14 +25,16 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
             let width = all.iter().map(|group| group.name.len()).max();
             let width = width.unwrap_or_default();
             for group in all {
-                let folder = group.folder.as_ref().map_or(".", |folder| folder.as_str());
+                let place = match &group.folder {
+                    Some(folder) => group.project.join(folder.as_str()),
+                    None => group.project.clone(),
+                };
                 app.ui.result(&format!(
-                    "{:<width$}  {:<6}  {}  {}/{}",
+                    "{:<width$}  {:<6}  {}  {}",
                     group.name,
                     group.level.as_str(),
                     escape(group.profile.as_bytes()),
-                    escape(group.project.to_string_lossy().as_bytes()),
-                    escape(folder.as_bytes()),
+                    escape(place.as_os_str().as_encoded_bytes()),
                 ));
             }
         }

@@ -41,6 +41,7 @@ pub struct SetArgs {
 pub(super) fn add(args: &AddArgs, app: &App) -> Result<ExitCode, Failure> {
     let name = &args.name;
     check_name(name)?;
+    args.settings.check_whole()?;
     if profile::load(name, &app.env).is_ok() {
         let text = format!("{name} is the name of a profile: `lazaret ask {name}` asks that");
         return Err(Failure::message(FailureKind::Refused, text));
