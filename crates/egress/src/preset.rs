@@ -35,6 +35,13 @@ const PRESETS: &[Preset] = &[
         ],
     },
     Preset {
+        name: "@go",
+        hosts: &[
+            concat!("proxy.go", "lang.org"),
+            concat!("sum.go", "lang.org"),
+        ],
+    },
+    Preset {
         name: "@npm",
         hosts: &[concat!("registry.npm", "js.org")],
     },
@@ -166,7 +173,7 @@ mod tests {
         let error = "@cargo".parse::<AllowEntry>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no preset `@cargo`, expected one of @crates, @github, @npm, @pypi"
+            "there is no preset `@cargo`, expected one of @crates, @github, @go, @npm, @pypi"
         );
         for text in ["@", "@NPM", "@npm:443", "*.@npm", "@npm "] {
             assert!(text.parse::<AllowEntry>().is_err(), "{text}");

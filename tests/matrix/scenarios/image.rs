@@ -11,6 +11,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 scenarios! {
     any engine;
     "image/rust" => rust;
+    "image/go" => go;
     "image/node" => node;
     "image/python" => python;
     "image/postgres" => postgres;
@@ -64,6 +65,45 @@ fn rust(ctx: &Ctx) -> Result<(), String> {
     // What was compiled.
     ctx.ok("discard s --yes")?;
     Ok(())
+}
+
+const GO: &str = r#"package sum
+
+// int sum(int a, int b) { return a + b; }
+import "C"
+
+func Sum(a, b int) int { return int(C.sum(C.int(a), C.int(b))) }
+"#;
+
+const GO_TEST: &str = r#"package sum
+
+import "testing"
+
+func TestSum(t *testing.T) {
+	if Sum(40, 2) != 42 {
+		t.Fail()
+	}
+}
+"#;
+
+/// A module that calls C is compiled, and its test passes, offline; `init` names the image.
+fn go(ctx: &Ctx) -> Result<(), String> {
+    build(ctx, "go")?;
+    let workspace = ctx.workspace("project", "f go.mod \"module example.org/sum\\n\"\n");
+    for (name, text) in [("sum.go", GO), ("sum_test.go", GO_TEST)] {
+        fs::write(workspace.join(name), text).map_err(|error| error.to_string())?;
+    }
+    session(
+        ctx,
+        "go",
+        "go vet ./...; gofmt -l .; go test -v ./...",
+        "--- PASS: TestSum",
+    )?;
+    // Its cache lasts as long as it.
+    ctx.ok("rm s")?;
+    let written = ctx.run_json("init -w project --extends base --json")?;
+    expect_eq("its image", &written["image"], &"go")?;
+    expect_eq("its hosts", &written["allow"][0], &"@go")
 }
 
 /// A published package and what its tests need, put into an image of the user's own; the

@@ -119,7 +119,7 @@ fn an_unknown_image_is_answered_with_the_known_ones() {
         .builder()
         .ensure("bsae", &mut |_| {})
         .unwrap_err();
-    assert_snapshot!(error, @r#"no image named "bsae" is declared; there are: base, claude, codex, dev, node, porter, postgres, python, redis, rust"#);
+    assert_snapshot!(error, @r#"no image named "bsae" is declared; there are: base, claude, claude-acp, codex, dev, go, node, porter, postgres, python, redis, rust"#);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn components_come_in_the_order_in_which_they_are_written() {
 #[test]
 fn an_unknown_component_source_or_base_is_shown_where_it_stands() {
     assert_snapshot!(refusal("description = 'x'\nbase = 'base'\n[components]\nrsut = {}\n"), @"
-    <own>/mine/image.toml:4: there is no component `rsut`; there are: apt, cargo-audit, cargo-llvm-cov, cargo-nextest, cc, claude, codex, llvm-tools, node, postgres, python, redis, rust, rust-nightly, sqlx-cli, uv
+    <own>/mine/image.toml:4: there is no component `rsut`; there are: apt, cargo-audit, cargo-llvm-cov, cargo-nextest, cc, claude, claude-acp, codex, go, llvm-tools, node, postgres, python, redis, rust, rust-nightly, sqlx-cli, uv
       |
     4 | rsut = {}
       | ^^^^^^^^^

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Cache {
     /// Rust's package manager: `CARGO_HOME`, with the registry's index and sources.
     Cargo,
+    /// Go's: modules, and what was compiled.
+    Go,
     /// Node's.
     Npm,
     /// Python's.
@@ -17,7 +19,7 @@ pub enum Cache {
 impl Cache {
     /// Returns the cache of a name.
     pub fn named(name: &str) -> Option<Self> {
-        let mut caches = [Self::Cargo, Self::Npm, Self::Uv].into_iter();
+        let mut caches = [Self::Cargo, Self::Go, Self::Npm, Self::Uv].into_iter();
         caches.find(|cache| cache.as_str() == name)
     }
 
@@ -25,6 +27,7 @@ impl Cache {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Cargo => "cargo",
+            Self::Go => "go",
             Self::Npm => "npm",
             Self::Uv => "uv",
         }
@@ -39,6 +42,12 @@ impl Cache {
     pub(super) fn variables(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Cargo => &[("CARGO_HOME", "/caches/cargo")],
+            Self::Go => &[
+                ("GOMODCACHE", "/caches/go/mod"),
+                ("GOCACHE", "/caches/go/build"),
+                // Nothing in `/tmp` can be executed, and `go test` executes what it compiled.
+                ("GOTMPDIR", "/caches/go"),
+            ],
             Self::Npm => &[("npm_config_cache", "/caches/npm")],
             // Between a volume and the workspace there are no hard links.
             Self::Uv => &[("UV_CACHE_DIR", "/caches/uv"), ("UV_LINK_MODE", "copy")],

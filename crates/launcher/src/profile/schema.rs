@@ -41,7 +41,7 @@ pub fn schema() -> Value {
     let volume = table(json!({
         "name": { "type": "string", "pattern": "^[a-z][a-z0-9]{0,8}$",
             "description": "Default: that of `cache`." },
-        "cache": { "enum": ["cargo", "npm", "uv"],
+        "cache": { "enum": ["cargo", "go", "npm", "uv"],
             "description": "Sets `target` and the variables of that program." },
         "target": { "type": "string", "pattern": "^/",
             "description": "Where it is mounted, such as \"/models\"." },

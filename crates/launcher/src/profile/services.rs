@@ -190,7 +190,7 @@ mod tests {
         insta::assert_snapshot!(said.join("\n"), @r#"
         p.toml:2:10: `services`: "Db" is not a valid service name: expected a lower-case letter, then those and digits, at most 9 in all
         p.toml:2:10: `services`: "databases1" is not a valid service name: expected a lower-case letter, then those and digits, at most 9 in all
-        p.toml:2:25: found image "porter", expected one that comes with lazaret (base, claude, codex, dev, node, postgres, python, redis, rust) or one of your own
+        p.toml:2:25: found image "porter", expected one that comes with lazaret (base, claude, claude-acp, codex, dev, go, node, postgres, python, redis, rust) or one of your own
         p.toml:2:47: `command`: expected a server that stays in the foreground and its arguments, such as ["redis-server", "--dir", "/data"]; leave it out for the image's own
         p.toml:2:44: found "/workspace/db", where something else is mounted or lies; expected an absolute path such as "/data"
         p.toml:2:53: found integer `0`, expected a nonzero u16

@@ -252,7 +252,7 @@ fn impossible_combinations_are_refused() {
     p.toml:3:1: `env`: names that start with LAZARET are set by lazaret itself
     p.toml:3:21: `workspace.exclude`: a pattern here can only keep files out, expected a pattern such as "*.log"
     p.toml:3:12: `workspace.exclude`: found an empty pattern, expected a pattern such as "*.log"
-    p.toml:1:9: found image "porter", expected one that comes with lazaret (base, claude, codex, dev, node, postgres, python, redis, rust) or one of your own
+    p.toml:1:9: found image "porter", expected one that comes with lazaret (base, claude, claude-acp, codex, dev, go, node, postgres, python, redis, rust) or one of your own
     "#);
 }
 
@@ -262,7 +262,7 @@ fn what_comes_later_is_refused_by_name() {
         "image = \"debian:12\"",
         "image = \"base\"\n[workspace]\ntarget = \"/src\"",
     ]), @r#"
-    p.toml:1:9: found image "debian:12", expected one that comes with lazaret (base, claude, codex, dev, node, postgres, python, redis, rust) or one of your own
+    p.toml:1:9: found image "debian:12", expected one that comes with lazaret (base, claude, claude-acp, codex, dev, go, node, postgres, python, redis, rust) or one of your own
     p.toml:3:10: `workspace.target` other than "/workspace" is not available yet in this version
     "#);
 }

@@ -312,7 +312,7 @@ mod tests {
         p.toml:2:12: `volumes`: `name` is missing, or `cache` such as "cargo"
         p.toml:2:12: `volumes`: `target` is missing, expected such as "/models"
         p.toml:2:12: `volumes`: `cache` sets `target`: leave that out
-        p.toml:2:22: found `maven`, expected one of `cargo`, `npm`, `uv`
+        p.toml:2:22: found `maven`, expected one of `cargo`, `go`, `npm`, `uv`
         p.toml:2:49: found `group`, expected `session` or `shared`
         p.toml:2:12: `volumes`: `access` is for scope = "shared": a session writes to its own volume
         p.toml:2:12: `volumes`: no session may write to a shared volume, since an agent could plant programs there that other sessions run; expected access = "copy" or "read-only", and `lazaret volume fill` to write to it

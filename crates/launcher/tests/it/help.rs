@@ -117,8 +117,9 @@ fn run_help_shows_what_can_be_typed() {
       -e, --env <NAME[=VALUE]>          Variable for the command, or the name of one of yours;
                                         repeatable
       -p, --publish <[HOST_PORT:]PORT>  Port inside that a port of 127.0.0.1 leads to; repeatable
-          --allow <HOST[:PORT]>         Host that the command may reach too, or @crates, @github, @npm,
-                                        @pypi; a workspace's lazaret.toml still tightens; repeatable
+          --allow <HOST[:PORT]>         Host that the command may reach too, or @crates, @github, @go,
+                                        @npm, @pypi; a workspace's lazaret.toml still tightens;
+                                        repeatable
           --prompt <TEXT>               Task for the command, passed as the profile's `prompt` says; -
                                         reads stdin
       -t, --terminal                    Give the command this terminal [default: for a profile with

@@ -59,7 +59,7 @@ fn an_unknown_profile_says_where_it_was_looked_for() {
     exit 125
     --- stderr
     error: there is no profile "nope": it is not built in, and $ROOT/home/.config/lazaret/profiles/nope.toml does not exist
-    hint: There are: base, claude, claude-login, codex, demo, dev, node, postgres, python, rust. A path must hold a `/` or end in `.toml`.
+    hint: There are: base, claude, claude-login, codex, demo, dev, go, node, postgres, python, rust. A path must hold a `/` or end in `.toml`.
     [EOF]
     "#);
     assert_snapshot!(env.run("profile show ./nope"), @"
@@ -72,7 +72,7 @@ fn an_unknown_profile_says_where_it_was_looked_for() {
     exit 125
     --- stderr
     error: there is no profile "a\u{1b}b": it is not built in
-    hint: There are: base, claude, claude-login, codex, demo, dev, node, postgres, python, rust. A path must hold a `/` or end in `.toml`.
+    hint: There are: base, claude, claude-login, codex, demo, dev, go, node, postgres, python, rust. A path must hold a `/` or end in `.toml`.
     [EOF]
     "#);
 }
@@ -97,6 +97,7 @@ fn own_profiles_are_found_by_name_and_do_not_shadow_built_in_ones() {
     codex         Codex; its key stays outside, and it reaches nothing but its own API  (built in)
     demo          A first look: a command that leaves a file behind, without network  (built in)
     dev           Everything at once: Rust, Node.js, Python, PostgreSQL, Claude Code, Codex; without network  (built in)
+    go            Go projects, without network: dependencies must be in the workspace  (built in)
     node          Node.js projects, without network: dependencies must be in the workspace  (built in)
     postgres      A PostgreSQL server of its own, for one command  (built in)
     python        Python projects, without network: dependencies must be in the workspace  (built in)

@@ -26,6 +26,8 @@ const GIT_DEPENDENCY: [&str; 3] = [
 pub(super) enum Toolchain {
     /// Cargo.
     Rust,
+    /// Go.
+    Go,
     /// npm and its like.
     Node,
     /// pip and uv.
@@ -33,9 +35,11 @@ pub(super) enum Toolchain {
 }
 
 /// Files that say what a directory is worked on with.
-const MARKS: [(&str, Toolchain); 8] = [
+const MARKS: [(&str, Toolchain); 10] = [
     ("Cargo.toml", Toolchain::Rust),
     ("Pipfile", Toolchain::Python),
+    ("go.mod", Toolchain::Go),
+    ("go.work", Toolchain::Go),
     ("package.json", Toolchain::Node),
     ("pyproject.toml", Toolchain::Python),
     ("requirements.txt", Toolchain::Python),
@@ -45,7 +49,7 @@ const MARKS: [(&str, Toolchain); 8] = [
 ];
 
 /// Files of tools that no image of lazaret has.
-const WITHOUT_IMAGE: [(&str, &str); 12] = [
+const WITHOUT_IMAGE: [(&str, &str); 11] = [
     ("CMakeLists.txt", "CMake"),
     ("Gemfile", "Ruby"),
     ("Package.swift", "Swift"),
@@ -54,7 +58,6 @@ const WITHOUT_IMAGE: [(&str, &str); 12] = [
     ("build.zig", "Zig"),
     ("composer.json", "PHP"),
     ("deno.json", "Deno"),
-    ("go.mod", "Go"),
     ("mix.exs", "Elixir"),
     ("pom.xml", "Maven"),
     ("pubspec.yaml", "Dart"),
@@ -68,6 +71,7 @@ impl Toolchain {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Rust => "Cargo",
+            Self::Go => "Go",
             Self::Node => "npm",
             Self::Python => "Python",
         }
@@ -77,6 +81,7 @@ impl Toolchain {
     pub(super) fn image(self) -> &'static str {
         match self {
             Self::Rust => "rust",
+            Self::Go => "go",
             Self::Node => "node",
             Self::Python => "python",
         }
@@ -86,6 +91,7 @@ impl Toolchain {
     pub(super) fn preset(self) -> &'static str {
         match self {
             Self::Rust => "@crates",
+            Self::Go => "@go",
             Self::Node => "@npm",
             Self::Python => "@pypi",
         }
@@ -95,6 +101,7 @@ impl Toolchain {
     pub(super) fn cache(self) -> &'static str {
         match self {
             Self::Rust => "cargo",
+            Self::Go => "go",
             Self::Node => "npm",
             Self::Python => "uv",
         }
@@ -171,18 +178,19 @@ fn names_git(path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::Toolchain::{Node, Python, Rust};
+    use super::Toolchain::{Go, Node, Python, Rust};
     use super::*;
 
     #[test]
     fn a_project_is_what_its_files_say() {
-        let table: [(&[&str], &[Toolchain], &[&str]); 9] = [
+        let table: [(&[&str], &[Toolchain], &[&str]); 10] = [
             (&["Cargo.toml", "src/lib.rs"], &[Rust], &[]),
             (&["package.json"], &[Node], &[]),
             (&["pyproject.toml", "uv.lock"], &[Python], &[]),
             (&["requirements.txt"], &[Python], &[]),
+            (&["go.work", "mix.exs"], &[Go], &["Elixir"]),
             (&["Cargo.toml", "web/package.json"], &[Rust, Node], &[]),
-            (&["go.mod", "ui/package.json"], &[Node], &["Go"]),
+            (&["go.mod", "ui/package.json"], &[Go, Node], &[]),
             (&["a/b/Cargo.toml", "README.md"], &[], &[]),
             (
                 &["node_modules/x.py", "vendor/go.mod", ".x/Cargo.toml"],

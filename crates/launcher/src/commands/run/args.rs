@@ -56,7 +56,7 @@ pub struct Args {
     /// Port inside that a port of 127.0.0.1 leads to; repeatable
     #[arg(short, long = "publish", value_name = "[HOST_PORT:]PORT")]
     pub publish: Vec<Publish>,
-    /// Host that the command may reach too, or @crates, @github, @npm, @pypi; a workspace's
+    /// Host that the command may reach too, or @crates, @github, @go, @npm, @pypi; a workspace's
     /// lazaret.toml still tightens; repeatable
     #[arg(long, value_name = "HOST[:PORT]", value_parser = AllowEntry::typed)]
     pub allow: Vec<AllowEntry>,

@@ -27,7 +27,7 @@ use crate::ui::OutputFormat;
 /// What is run, and where it writes to.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Shared volume of the profile, or cargo, npm or uv for the cache of that program
+    /// Shared volume of the profile, or cargo, go, npm or uv for the cache of that program
     #[arg(value_name = "NAME")]
     name: VolumeId,
     /// Profile whose image, limits and network rules hold
