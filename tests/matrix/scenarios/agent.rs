@@ -22,30 +22,30 @@ scenarios! {
 }
 
 /// An agent, and what is its own about it.
-struct Agent {
+pub(super) struct Agent {
     /// The component and the shipped profile.
     name: &'static str,
     profile: &'static str,
-    host: &'static str,
-    variable: &'static str,
+    pub(super) host: &'static str,
+    /// Where the user has the key.
+    pub(super) variable: &'static str,
     /// What stands in the shipped profile, and what a scripted model needs instead.
     tuned: (&'static str, &'static str),
     /// The header that carries the key, and what is before the key.
     header: (&'static str, &'static str),
 }
 
+pub(super) const CLAUDE: Agent = Agent {
+    name: "claude",
+    profile: include_str!("../../../profiles/claude.toml"),
+    host: "api.anthropic.com",
+    variable: "ANTHROPIC_API_KEY",
+    tuned: ("", ""),
+    header: ("x-api-key", ""),
+};
+
 fn claude(ctx: &Ctx) -> Result<(), String> {
-    work(
-        ctx,
-        &Agent {
-            name: "claude",
-            profile: include_str!("../../../profiles/claude.toml"),
-            host: "api.anthropic.com",
-            variable: "ANTHROPIC_API_KEY",
-            tuned: ("", ""),
-            header: ("x-api-key", ""),
-        },
-    )
+    work(ctx, &CLAUDE)
 }
 
 fn codex(ctx: &Ctx) -> Result<(), String> {
@@ -262,8 +262,8 @@ fn project(ctx: &Ctx) -> Result<PathBuf, String> {
     Ok(project)
 }
 
-/// The shipped profile, with the model's port, and where its name leads here.
-fn configure(
+/// Makes the shipped profile `agent`, with the model's port, and says where its name leads here.
+pub(super) fn configure(
     ctx: &Ctx,
     agent: &Agent,
     target: &str,
@@ -293,7 +293,7 @@ fn configure(
 
 /// An address of this host that a container can reach: the one that it would send from.
 /// Nothing is sent.
-fn address_of_this_host() -> Result<Ipv4Addr, String> {
+pub(super) fn address_of_this_host() -> Result<Ipv4Addr, String> {
     let socket = UdpSocket::bind("0.0.0.0:0").map_err(|error| error.to_string())?;
     // TEST-NET-3 (RFC 5737) is anywhere but here.
     let routed = socket

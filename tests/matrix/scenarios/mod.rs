@@ -21,6 +21,7 @@ macro_rules! scenarios {
 }
 
 mod acp;
+mod acp_claude;
 mod acp_sdk;
 mod agent;
 mod ask;
@@ -122,6 +123,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     live::SCENARIOS,
     mapped::SCENARIOS,
     acp::SCENARIOS,
+    acp_claude::SCENARIOS,
     acp_sdk::SCENARIOS,
     mcp::SCENARIOS,
     mcp_sdk::SCENARIOS,
