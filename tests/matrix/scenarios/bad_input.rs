@@ -4,6 +4,7 @@ use crate::ctx::{Ctx, expect};
 use crate::lazaret::Ended;
 
 scenarios! {
+    any engine;
     "bad-input/unknown-profile-key" => unknown_profile_key;
     "bad-input/home-is-no-workspace" => home_is_no_workspace;
     "bad-input/missing-workspace" => missing_workspace;

@@ -9,6 +9,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 use crate::watch::SOON;
 
 scenarios! {
+    any engine;
     "gate/no-terminal-is-no-yes" => no_terminal;
     "gate/apply-never-then-diff-apply-and-undo" => never_then_apply;
     "gate/discard" => discard;

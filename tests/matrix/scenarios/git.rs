@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::ctx::{Ctx, expect, expect_eq};
 
 scenarios! {
+    any engine;
     "git/full-copy" => full;
     "git/shallow-copy" => shallow;
     "git/linked-worktree" => linked;

@@ -8,6 +8,7 @@ use super::git::profile;
 use crate::ctx::{Ctx, expect, expect_eq};
 
 scenarios! {
+    any engine;
     "git/what-is-discarded-is-captured" => captured;
     "git/broken-and-rejected-sessions-are-captured" => uncollected;
     "git/commits-of-submodules-are-landed" => submodules;

@@ -7,6 +7,7 @@ use super::git::{disturb, profile};
 use crate::ctx::{Ctx, expect, expect_eq};
 
 scenarios! {
+    any engine;
     "git/from-a-branch" => from_a_branch;
     "git/both-sides-commit-on-a-branch" => both_sides;
 }

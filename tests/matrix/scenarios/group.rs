@@ -8,6 +8,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 use crate::lazaret::{Call, Ended};
 
 scenarios! {
+    any engine;
     "group/folders" => folders;
     "group/edits" => edits;
 }

@@ -14,6 +14,7 @@ use crate::terminal::Person;
 use crate::watch::{SOON, wait_until};
 
 scenarios! {
+    any engine;
     "seed/copy-workspace" => copy_workspace;
 }
 

@@ -10,6 +10,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 use crate::terminal::Person;
 
 scenarios! {
+    any engine;
     "seed/devloop" => devloop;
 }
 

@@ -10,6 +10,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 use crate::lazaret::{Call, Ended};
 
 scenarios! {
+    any engine;
     "seed/group-chat" => group_chat;
 }
 

@@ -11,6 +11,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 use crate::lazaret::Output;
 
 scenarios! {
+    any engine;
     "seed/motor-cortex" => motor_cortex;
 }
 

@@ -12,6 +12,7 @@ use crate::ctx::{Ctx, expect, expect_eq};
 use crate::mcp_client::McpClient;
 
 scenarios! {
+    any engine;
     "seed/tenant" => tenant;
 }
 
