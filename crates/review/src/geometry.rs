@@ -35,6 +35,16 @@ pub struct Geometry {
 }
 
 impl Geometry {
+    /// What is drawn instead of the panes goes here.
+    pub fn middle(&self) -> Rect {
+        Rect {
+            x: 1,
+            y: 2,
+            width: self.screen.width - 2,
+            height: self.screen.height - 4,
+        }
+    }
+
     /// Divides a screen; `None` when it is too small.
     pub fn new(width: u16, height: u16) -> Option<Self> {
         if width < SMALLEST.0 || height < SMALLEST.1 {

@@ -264,7 +264,9 @@ impl Review {
     }
 
     fn help(&mut self, key: Key, top: usize) -> Effect {
-        if let Some(top) = self.scrolled(key, top, help::LINES.len()) {
+        let width = self.geometry.map_or(0, |geometry| geometry.middle().width);
+        let rows = help::lines(width.into()).len();
+        if let Some(top) = self.scrolled(key, top, rows) {
             self.mode = Mode::Help(top);
         }
         Effect::None

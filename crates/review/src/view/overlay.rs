@@ -8,7 +8,7 @@ use ratatui::widgets::{Block, Clear, Widget as _};
 
 use super::{Palette, put, put_parts, scrollbar};
 use crate::geometry::Geometry;
-use crate::help;
+use crate::help::{self, HelpLine};
 use crate::item::{Allowance, ItemStatus};
 use crate::keys_to_actions::word;
 use crate::model::Review;
@@ -17,20 +17,21 @@ use crate::text::{columns, elide, fill, name_rows};
 
 /// Draws what each key does.
 pub(super) fn help(geometry: &Geometry, top: usize, palette: Palette, buffer: &mut Buffer) {
-    let area = middle(geometry);
-    for ((key, words), y) in help::LINES.iter().skip(top).zip(area.top()..area.bottom()) {
-        if words.is_empty() {
-            put_parts(buffer, (area, y), [(*key, palette.title())]);
-            continue;
+    let area = geometry.middle();
+    let lines = help::lines(area.width.into());
+    for (line, y) in lines.iter().skip(top).zip(area.top()..area.bottom()) {
+        match line {
+            HelpLine::Heading(text) => {
+                put_parts(buffer, (area, y), [(*text, palette.title())]);
+            }
+            HelpLine::Key { key, words } => {
+                let key = format!("  {key:<14} ");
+                let parts = [(key.as_str(), palette.key()), (words, Style::new())];
+                put_parts(buffer, (area, y), parts);
+            }
         }
-        let key = format!("  {key:<14} ");
-        put_parts(
-            buffer,
-            (area, y),
-            [(key.as_str(), palette.key()), (words, Style::new())],
-        );
     }
-    scrollbar(buffer, area, (top, help::LINES.len()), palette);
+    scrollbar(buffer, area, (top, lines.len()), palette);
 }
 
 /// Draws exactly what would be applied.
@@ -44,7 +45,7 @@ pub(super) fn apply(
     let Some(geometry) = review.geometry else {
         return;
     };
-    let area = middle(&geometry);
+    let area = geometry.middle();
     let hunks = match plan.hunks {
         0 => String::new(),
         1 => ", 1 hunk".to_owned(),
@@ -246,15 +247,4 @@ pub(super) fn allow(
             ("_", palette.cursor()),
         ],
     );
-}
-
-/// The rows between the title and the bottom lines, less one for a heading.
-fn middle(geometry: &Geometry) -> Rect {
-    let screen = geometry.screen;
-    Rect {
-        x: 1,
-        y: 2,
-        width: screen.width - 2,
-        height: screen.height - 4,
-    }
 }
