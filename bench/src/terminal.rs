@@ -87,6 +87,15 @@ impl OnTerminal {
         Ok(start.elapsed())
     }
 
+    /// Waits for its end, reading what it writes.
+    pub(super) fn ends(mut self) -> Result<()> {
+        let mut piece = [0; 4096];
+        // A terminal without a program is an error (EIO).
+        while let Ok(1..) = self.master.read(&mut piece) {}
+        self.child.wait()?;
+        Ok(())
+    }
+
     /// Ends it by SIGKILL.
     pub(super) fn kill(mut self) -> Result<()> {
         self.child.kill()?;

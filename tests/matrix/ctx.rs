@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use lazaret_tests::tree_text;
 use rustix::process::{Pid, Signal, kill_process};
@@ -236,6 +237,11 @@ impl Ctx {
 
     /// A call of `lazaret` that may still be changed.
     pub(crate) fn call(&self, line: &(impl Line + ?Sized)) -> Call {
+        self.call_in(&self.scratch.path().join("work"), line)
+    }
+
+    /// A call of `lazaret` in a directory.
+    pub(crate) fn call_in(&self, dir: &Path, line: &(impl Line + ?Sized)) -> Call {
         let scratch = |folder: &str| self.scratch.path().join(folder).display().to_string();
         let environment = [
             ("PATH", self.setup.path.clone()),
@@ -252,7 +258,7 @@ impl Ctx {
         self.calls.set(self.calls.get() + 1);
         let mut call = Call::new(
             &self.setup.bin,
-            &self.scratch.path().join("work"),
+            dir,
             &self
                 .scratch
                 .path()
@@ -315,7 +321,14 @@ impl Ctx {
     /// # Errors
     /// With the names of what was left.
     pub(crate) fn check_clean(&self) -> Result<(), String> {
-        let left = self.objects()?;
+        /// A prompt is back before all of its run is removed.
+        const LIMIT: Duration = Duration::from_secs(20);
+        let give_up = Instant::now() + LIMIT;
+        let mut left = self.objects()?;
+        while !left.is_empty() && Instant::now() < give_up {
+            std::thread::sleep(Duration::from_millis(50));
+            left = self.objects()?;
+        }
         for object in &left {
             api::remove(&self.engine.socket(), object)?;
         }

@@ -1,16 +1,18 @@
-//! What follows the last byte of a command that has changed nothing, until the prompt is back.
+//! What follows the last byte of a command that has changed nothing, until the prompt of a terminal
+//! is back.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use xshell::Shell;
+use xshell::{Cmd, Shell};
 
 use super::{median, workspace};
 use crate::figures::Figures;
 use crate::series::Series;
 use crate::station::EngineUnderTest;
-use crate::timing::{self, GREET, Stream};
+use crate::terminal::OnTerminal;
+use crate::timing::{self, GREET, GREETING};
 
 /// Runs of each kind in a round; the figure is their median.
 const RUNS: usize = 5;
@@ -28,8 +30,7 @@ pub(super) fn measure(
         for run in 0..RUNS {
             own.push(after_run(sh, station, scratch, round * RUNS + run)?);
             timing::settle(sh)?;
-            let plain = station.plain(&["sh", "-c", GREET]);
-            reference.push(timing::greeted(plain, Stream::Stdout)?.rest);
+            reference.push(rest(station.plain(&["sh", "-c", GREET]))?);
         }
         if round > 0 {
             figures.add((engine, Series::AfterRun), median(own));
@@ -50,7 +51,16 @@ fn after_run(
     timing::settle(sh)?;
     let line = ["run", "base", "-w", &workspace, "--name", &name];
     let run = station.lazaret(&[&line[..], &["--", "sh", "-c", GREET]].concat());
-    let greeted = timing::greeted(run, Stream::Stdout)?;
+    let rest = rest(run)?;
     timing::done(station.lazaret(&["rm", &name]))?;
-    Ok(greeted.rest)
+    Ok(rest)
+}
+
+/// How long a program on a terminal goes on after its greeting.
+fn rest(command: Cmd<'_>) -> Result<Duration> {
+    let mut shown = OnTerminal::start(command)?;
+    shown.awaits(GREETING)?;
+    let start = Instant::now();
+    shown.ends()?;
+    Ok(start.elapsed())
 }

@@ -1,9 +1,12 @@
 //! `Subject`: the session that a batch came out of, as far as the gate and its reports tell of it.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::format::elapsed;
 use super::unlanded::Unlanded;
 
 /// The session that a batch came out of. Nothing in it is escaped yet.
@@ -81,4 +84,23 @@ pub struct CommandEnd {
     pub log_truncated: bool,
     /// Wall time in milliseconds, on the monotonic clock.
     pub duration_ms: u64,
+}
+
+/// `exit 0 after 12.3 s`, `exit 137 after 0.4 s, out of memory`.
+impl fmt::Display for CommandEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let took = elapsed(Duration::from_millis(self.duration_ms));
+        write!(f, "exit {} after {took}", self.exit_code)?;
+        for (is, word) in [
+            (self.timed_out, ", timed out"),
+            (self.oom_killed, ", out of memory"),
+            (self.interrupted, ", interrupted"),
+            (self.log_truncated, ", log truncated"),
+        ] {
+            if is {
+                f.write_str(word)?;
+            }
+        }
+        Ok(())
+    }
 }

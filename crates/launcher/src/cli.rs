@@ -1,8 +1,9 @@
 //! `Cli`: what was typed. Nothing here needs a system call; the doc comments are the help.
 
 use std::ffi::OsString;
+use std::path::Path;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::app::GlobalOptions;
@@ -15,6 +16,7 @@ use crate::ui::{
     ColorChoice, OutputFormat, ProgressChoice, Questions, Streams, Ui, UiOptions, Verbosity,
     sanitize,
 };
+use lazaret_runtime::SessionId;
 
 /// What `--version` prints: also what the program was built from.
 const LONG_VERSION: &str = concat!(
@@ -103,12 +105,50 @@ pub(crate) fn show_parse_error(
     let ui = Ui::new(streams, options, env);
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    let hint = hint(error, arguments);
     if json {
-        ui.failure(&Failure::message(FailureKind::Usage, text));
+        let failure = Failure::message(FailureKind::Usage, text);
+        ui.failure(&match hint {
+            Some(hint) => failure.hinted(hint),
+            None => failure,
+        });
     } else {
         // The lines are clap's own; what was typed is within them.
         let lines: Vec<_> = text.lines().map(sanitize).collect();
         ui.error(&lines.join("\n"));
+        hint.iter().for_each(|hint| ui.hint(&sanitize(hint)));
     }
     ExitCode::USAGE
+}
+
+/// The most bytes of a session's name.
+const LONGEST_NAME: usize = 36;
+/// Verbs that take a command.
+const RUNS: [&str; 2] = ["run", "start"];
+
+/// Returns what was meant, where that can be told.
+fn hint(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let typed = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let argument = typed(ContextKind::InvalidArg)?;
+    let verb = arguments.get(1)?.to_str()?;
+    match error.kind() {
+        ErrorKind::UnknownArgument if RUNS.contains(&verb) && !argument.starts_with('-') => {
+            let words = arguments.iter().skip(1);
+            let words = Vec::from_iter(words.map(|word| word.to_string_lossy()));
+            let at = words.iter().position(|word| word == argument)?;
+            let (before, behind) = (words[..at].join(" "), words[at..].join(" "));
+            Some(match Path::new(argument).is_dir() {
+                true => format!("`-w {argument}` names a workspace."),
+                false => format!("A command stands behind `--`: `lazaret {before} -- {behind}`."),
+            })
+        }
+        ErrorKind::ValueValidation if argument.starts_with("--name") => {
+            let name = SessionId::resembling(typed(ContextKind::InvalidValue)?, LONGEST_NAME)?;
+            Some(format!("`--name {name}` is one."))
+        }
+        _ => None,
+    }
 }

@@ -1,22 +1,25 @@
 //! Takes a collected session through the gate: judged, decided, settled.
 
+use std::fmt;
 use std::thread;
 
 use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::choices::Choices;
+use lazaret_gate::decision::Decision;
 use lazaret_gate::ignored::IgnoredFiles;
+use lazaret_gate::proposal::Proposal;
 use lazaret_tree::escape;
 
 use crate::app::App;
 use crate::captures::before_loss;
 use crate::commits::session_commits::SessionCommits;
 use crate::decide::case::open_case;
-use crate::decide::settle::{finish, tell};
+use crate::decide::settle::{finish, tell, tell_volume};
 use crate::decide::{AskContext, allowlist, decide, leave};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::profile::ApplyMode;
-use crate::report::Report;
+use crate::report::{Report, SyncReport};
 use crate::ui::Ui;
 use lazaret_session::audit::event::Approver;
 use lazaret_session::context::SessionContext;
@@ -24,7 +27,7 @@ use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::lifecycle::collect::Collected;
 use lazaret_session::pool::{NextContainerBuilder, drop_after_discard};
 use lazaret_session::settle::{SettleContext, VolumeDisposal, settle};
-use lazaret_session::store::record::Outcome;
+use lazaret_session::store::record::{Outcome, Phase, Record};
 use lazaret_session::store::{LockedSession, Store};
 
 /// How a run ended.
@@ -47,13 +50,28 @@ pub enum Asked {
     Elsewhere,
 }
 
+/// Hears how a run ended before what it had on the engine is removed: who waits for a prompt need
+/// not wait for that.
+#[derive(Clone, Copy)]
+pub struct Released<'a>(pub &'a dyn Fn(&RunEnd));
+
+impl fmt::Debug for Released<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Released").finish_non_exhaustive()
+    }
+}
+
 /// What a session goes through the gate by.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct GateOptions<'a> {
     /// What to do with the changes.
     pub apply: ApplyMode,
     /// Who asks the user.
     pub asked: Asked,
+    /// Whom a run that asks nothing more releases, if another process asks the person.
+    pub released: Option<Released<'a>>,
+    /// What went in, for the report.
+    pub sync: Option<SyncReport>,
     /// What the user allows for good.
     pub allowlist: &'a Allowlist,
     /// The surroundings, and who says and asks.
@@ -82,12 +100,11 @@ pub fn gate_and_ahead(
     thread::scope(|scope| {
         // Nothing is said beside the review.
         let making = scope.spawn(|| ahead.make(cx));
+        let app = options.app;
         let end = gate(cx, store, collected, options);
         if let Ok(Err(error)) = making.join() {
             let cause = escape(error.to_string().as_bytes());
-            options
-                .app
-                .ui
+            app.ui
                 .detail(&format!("the next container could not be made: {cause}"));
         }
         let end = end?;
@@ -112,12 +129,19 @@ pub fn gate(
     collected: Collected,
     options: GateOptions<'_>,
 ) -> Result<RunEnd, Failure> {
-    let volume = VolumeDisposal::Remove(cx);
+    let removal = VolumeDisposal::Remove(cx);
     let mut session = match collected {
         Collected::Ready(session) => session,
         Collected::Rejected(mut session) => {
-            let mut report = rejected(&mut session, volume, &options.app.ui)?;
+            let ui = &options.app.ui;
+            session
+                .record()
+                .end
+                .iter()
+                .for_each(|end| ui.status(&end.to_string()));
+            let mut report = rejected(&mut session, removal, ui)?;
             report.phases = cx.timings.table();
+            report.sync = options.sync;
             return Ok(RunEnd {
                 exit_code: ExitCode::of_run(session.record(), Outcome::Rejected),
                 report,
@@ -138,7 +162,9 @@ pub fn gate(
         options.apply
     };
     let choices = Choices::all();
-    let mut report = Report::of_case(session.record(), &case, &case.propose(&choices)?);
+    let proposal = case.propose(&choices)?;
+    tell_end(session.record(), &proposal, &options.app.ui);
+    let mut report = Report::of_case(session.record(), &case, &proposal);
     let mut commits = SessionCommits::new(&mut session, store, options.app);
     let context = AskContext {
         ui: &options.app.ui,
@@ -151,9 +177,13 @@ pub fn gate(
         false => decide(&case, &choices, mode.into(), context)?,
     };
     let wanted = decision.remembered();
+    let released = options.released.filter(|_| is_last_word(&decision));
     let context = SettleContext {
         store,
-        volume,
+        volume: match released {
+            Some(_) => VolumeDisposal::Keep,
+            None => removal,
+        },
         approver: match mode {
             ApplyMode::Auto => Approver::CleanBatch,
             ApplyMode::Ask | ApplyMode::Never => Approver::Person,
@@ -172,12 +202,42 @@ pub fn gate(
     allowlist::remember(options.allowlist.clone(), wanted, &options.app.ui);
     report.settled(&settled);
     report.phases = cx.timings.table();
+    report.sync = options.sync;
     let is_open = mode == ApplyMode::Ask && settled.outcome == Outcome::Kept;
-    Ok(RunEnd {
+    let end = RunEnd {
         exit_code: ExitCode::of_run(session.record(), settled.outcome),
         report,
         open: is_open.then_some(options.asked),
-    })
+    };
+    if let Some(Released(release)) = released
+        && session.record().phase == Phase::Settled
+    {
+        release(&end);
+        let left = removal.carry_out(&session).err();
+        tell_volume(session.record(), left.as_ref(), &options.app.ui);
+    }
+    Ok(end)
+}
+
+/// Whether a decision leaves nothing for a later one.
+fn is_last_word(decision: &Decision) -> bool {
+    match decision {
+        Decision::NothingToApply => true,
+        Decision::Apply(plan) => plan.left + plan.held == 0,
+        _ => false,
+    }
+}
+
+/// Says how the command ended, and whether there is something to decide.
+fn tell_end(record: &Record, proposal: &Proposal, ui: &Ui) {
+    let Some(end) = &record.end else { return };
+    let has_nothing = proposal.open() == 0 && record.commits.is_empty();
+    let and = if has_nothing {
+        ", nothing to apply"
+    } else {
+        ""
+    };
+    ui.status(&format!("{end}{and}"));
 }
 
 fn rejected(

@@ -85,6 +85,7 @@ impl VerbRunner {
             stdout: Box::new(stdout.clone()),
             stderr: Box::new(stderr.clone()),
             discard_typeahead: || {},
+            keys: || None,
         };
         let options = UiOptions {
             format,

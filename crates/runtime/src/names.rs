@@ -86,6 +86,22 @@ name_type! {
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
+impl SessionId {
+    /// Makes a name of at most `most` bytes that resembles a text; `None` where nothing of it can
+    /// be in a name.
+    pub fn resembling(text: &str, most: usize) -> Option<Self> {
+        let lower = text.to_lowercase();
+        let letters = lower.chars().map(|c| match c.is_ascii_alphanumeric() {
+            true => c,
+            false => '-',
+        });
+        let name: String = letters.collect();
+        let name = name.trim_matches('-');
+        let name = name.get(..name.len().min(most))?.trim_end_matches('-');
+        name.parse().ok()
+    }
+}
+
 name_type! {
     /// The name of a service: `[a-z][a-z0-9]*`, at most 9 bytes, so that every name derived from
     /// it and from a session's fits every engine.
@@ -165,6 +181,27 @@ impl Label {
             Self::Workspace => "io.lazaret.workspace",
             Self::Version => "io.lazaret.version",
             Self::Store => "io.lazaret.store",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_name_resembles_a_text() {
+        for (text, name) in [
+            ("shop", Some("shop")),
+            ("My Session", Some("my-session")),
+            ("--a_b--", Some("a-b")),
+            ("Gr\u{fc}n 12345678", Some("gr-n-1234")),
+            ("12345678 90", Some("12345678")),
+            ("...", None),
+            ("", None),
+        ] {
+            let found = SessionId::resembling(text, 9);
+            assert_eq!(found.as_ref().map(SessionId::as_str), name, "{text}");
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::lazaret::Running;
 use crate::terminal::Person;
 
 scenarios! {
+    any engine;
     "git/commits-are-landed-at-the-question" => at_the_question;
     "git/commits-are-picked-in-the-review" => in_the_review;
 }
@@ -42,7 +43,7 @@ fn at_the_question(ctx: &Ctx) -> Result<(), String> {
     person.types("y\r")?;
     person.waits_for("landed fix as lazaret/s/fix")?;
     // The files are asked about again, without the commits.
-    person.waits_for("[p]ick [e]xport [k]eep [?]: ")?;
+    person.waits_for("[p]ick [e]xport")?;
     expect_eq("the surface of the repository", &surface(&world), &before)?;
     person.types("y\r")?;
     running.wait()?.expect_code(0)?;

@@ -10,6 +10,7 @@ use crate::terminal::Person;
 scenarios! {
     "terminal/typed-seen-resized-given-back" => con_24_a_person_works_with_it;
     "terminal/agents-are-ready-to-work" => agents_are_ready;
+    "terminal/a-key-answers" => a_key_answers;
 }
 
 const PROFILE: &str = "image = \"base\"\ncommand = [\"bash\", \"--norc\", \"-i\"]\nterminal = true\n\
@@ -111,4 +112,28 @@ fn ended_from_outside(ctx: &Ctx) -> Result<(), String> {
         ctx.lazaret(&["rm", "--force", how])?.expect_code(0)?;
     }
     Ok(())
+}
+
+/// A key is an answer, without Enter.
+fn a_key_answers(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", "f a \"a\\n\"");
+    let person = Person::sit_down(80, 30)?;
+    let line = [
+        "run", "base", "-w", "project", "--name", "s", "--", "touch", "new",
+    ];
+    let call = ctx.call(&line).env("TERM", "xterm-256color");
+    let running = call.on_whole_terminal(person.terminal()?).start()?;
+    person.waits_for("[?]: ")?;
+    person.types("x")?;
+    person.waits_for("Type one of the choices")?;
+    person.types("?")?;
+    person.waits_for("nothing is lost")?;
+    // What comes at once is one answer, and this is none.
+    person.types("kn")?;
+    person.waits_for("kn\r\nType one of the choices")?;
+    person.types("k")?;
+    running.wait()?.expect_code(120)?;
+    expect("lines are edited again", || person.is_cooked() == Ok(true))?;
+    ctx.ok("discard s --yes")?;
+    ctx.ok("rm s").map(drop)
 }

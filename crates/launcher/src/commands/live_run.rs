@@ -162,8 +162,7 @@ pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
         TimeLimit::None => typed,
         TimeLimit::Profile => typed.or(Some(scope.profile.limits.timeout)),
     };
-    let is_own = run.prompt.is_none() && run.command.is_empty();
-    let wants_terminal = run.terminal || (scope.profile.terminal && is_own);
+    let wants_terminal = run.wants_terminal(&scope.profile);
     let terminal = match ordered.order.front {
         Front::Starts | Front::Follows if wants_terminal => TerminalMode::Interactive,
         _ => TerminalMode::None,
@@ -195,7 +194,7 @@ pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
         prefix: scope.profile.attach.prefix,
         notify: scope.profile.notify.clone(),
     };
-    keep(ordered, options, app, |keeper| {
+    keep(ordered, options, app, |keeper, released| {
         let WorkspaceScope {
             root,
             bounds,
@@ -214,6 +213,11 @@ pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
             asked,
             ..args::job(run, profile, bounds, shared, app)?
         };
-        request.run(&root, &selector, Connected::Clients(keeper), app)
+        request.run(
+            &root,
+            &selector,
+            Connected::Clients { keeper, released },
+            app,
+        )
     })
 }

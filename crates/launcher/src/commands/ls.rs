@@ -12,6 +12,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, recover_hint};
 use crate::session_access::live;
 use crate::ui::{OutputFormat, TextTone, elapsed};
+use lazaret_review::text::columns;
 use lazaret_session::keeper::message::{KeeperState, KeeperStatus};
 use lazaret_session::services::status::ServiceStatus;
 use lazaret_session::store::from_branch::FromBranch;
@@ -124,6 +125,11 @@ impl Row {
         is_over && self.volume.is_none() && self.commits.is_empty()
     }
 
+    /// Whether changes wait for a decision.
+    fn waits(&self) -> bool {
+        self.status.state == State::Kept
+    }
+
     fn age(&self) -> String {
         let created = SystemTime::UNIX_EPOCH + Duration::from_secs(self.created);
         let age = SystemTime::now().duration_since(created);
@@ -139,42 +145,100 @@ fn dirs(store: Option<&Store>) -> Result<Vec<(&Store, SessionDir)>, Failure> {
     Ok(dirs.map(|dir| (store, dir)).collect())
 }
 
+/// A column before the workspace: its heading, and what stands in it.
+struct Column {
+    heading: &'static str,
+    text: fn(&Row) -> String,
+}
+
+const COLUMNS: [Column; 4] = [
+    Column {
+        heading: "SESSION",
+        text: |row| row.session.to_string(),
+    },
+    Column {
+        heading: "STATE",
+        text: |row| state(row).to_owned(),
+    },
+    Column {
+        heading: "AGE",
+        text: Row::age,
+    },
+    Column {
+        heading: "PROFILE",
+        text: |row| escape(row.profile.as_bytes()),
+    },
+];
+/// Columns that a narrow terminal does without, the first one first.
+const SPARED: [&str; 2] = ["PROFILE", "AGE"];
+/// What the workspace gets at least.
+const LEAST_PLACE: usize = 16;
+/// Between two columns.
+const GAP: usize = 2;
+
+/// A column with the texts of all rows, the heading first.
+struct Filled {
+    heading: &'static str,
+    texts: Vec<String>,
+    width: usize,
+}
+
+impl Filled {
+    fn of(column: Column, rows: &[Row]) -> Self {
+        let mut texts = vec![column.heading.to_owned()];
+        texts.extend(rows.iter().map(column.text));
+        Self {
+            heading: column.heading,
+            width: texts.iter().map(|text| columns(text)).max().unwrap_or(0),
+            texts,
+        }
+    }
+
+    fn cell(&self, line: usize) -> String {
+        let (text, width) = (&self.texts[line], self.width);
+        let gap = " ".repeat(GAP);
+        match self.heading {
+            "AGE" => format!("{text:>width$}{gap}"),
+            _ => format!("{text:<width$}{gap}"),
+        }
+    }
+}
+
+/// The columns that a terminal of some width has room for.
+fn fitting(rows: &[Row], width: usize) -> Vec<Filled> {
+    let mut all = Vec::from_iter(COLUMNS.map(|column| Filled::of(column, rows)));
+    for spared in SPARED {
+        let taken: usize = all.iter().map(|column| column.width + GAP).sum();
+        if taken + LEAST_PLACE > width {
+            all.retain(|column| column.heading != spared);
+        }
+    }
+    all
+}
+
 fn print(rows: &[Row], app: &App) {
     let ui = &app.ui;
-    let escaped = |text: &str| escape(text.as_bytes());
-    let width = |get: fn(&Row) -> usize, least| rows.iter().map(get).max().unwrap_or(0).max(least);
-    let (names, profiles, ages) = (
-        width(|row| row.session.as_str().len(), 7),
-        width(|row| row.profile.len(), 7),
-        width(|row| row.age().len(), 3),
-    );
-    let heading = format!(
-        "{:<names$}  {:<10}  {:>ages$}  {:<profiles$}  WORKSPACE",
-        "SESSION", "STATE", "AGE", "PROFILE"
-    );
-    ui.result(&ui.paint_result(TextTone::Strong, &heading));
-    for row in rows {
-        let age = row.age();
-        let volume = match row.volume {
-            Some(_) => "  (volume kept)",
-            None => "",
-        };
-        let commits = match row.commits.is_empty() {
-            true => String::new(),
-            false => format!("  ({})", row.commits),
-        };
-        let services = match row.services.as_slice() {
-            [] => String::new(),
-            services => format!("  ({})", shown(services)),
-        };
-        let attached = row.keeper.as_ref().map_or("", attached);
-        ui.result(&format!(
-            "{:<names$}  {:<10}  {age:>ages$}  {:<profiles$}  {}{attached}{services}{volume}{commits}",
-            row.session.as_str(),
-            state(row),
-            escaped(&row.profile),
-            ui.place(Path::new(&row.workspace))
-        ));
+    let columns = fitting(rows, ui.result_width());
+    let line = |line| -> String { columns.iter().map(|column| column.cell(line)).collect() };
+    ui.result(&ui.paint_result(TextTone::Strong, &format!("{}WORKSPACE", line(0))));
+    for (number, row) in (1..).zip(rows) {
+        let place = ui.place(Path::new(&row.workspace));
+        let text = format!("{}{place}{}", line(number), beside(row));
+        ui.result(&ui.wrapped_result(&text, GAP));
+    }
+    let mut waiting = rows.iter().filter(|row| row.waits());
+    match (waiting.next(), waiting.count()) {
+        (None, _) => {}
+        (Some(row), 0) => {
+            ui.hint(&format!(
+                "`lazaret review {}` decides about what waits.",
+                row.session
+            ));
+        }
+        (Some(_), more) => ui.hint(&format!(
+            "{} sessions wait for you: `lazaret review NAME` decides about one.",
+            more + 1
+        )),
     }
     for row in rows {
         if let Some(what) = row.status.unfinished {
@@ -183,6 +247,21 @@ fn print(rows: &[Row], app: &App) {
             ui.hint(&recover_hint(id));
         }
     }
+}
+
+/// What else there is to say of a session, each in parentheses.
+fn beside(row: &Row) -> String {
+    let volume = row.volume.as_ref().map_or("", |_| "  (volume kept)");
+    let commits = match row.commits.is_empty() {
+        true => String::new(),
+        false => format!("  ({})", row.commits),
+    };
+    let services = match row.services.as_slice() {
+        [] => String::new(),
+        services => format!("  ({})", shown(services)),
+    };
+    let attached = row.keeper.as_ref().map_or("", attached);
+    format!("{attached}{services}{volume}{commits}")
 }
 
 /// Where a session is; its keeper knows more than its record.

@@ -9,7 +9,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, recover_hint};
 use crate::session_access::named::{OneSession, Unnamed};
 use crate::ui::session_events::show_command;
-use crate::ui::{OutputFormat, count, elapsed};
+use crate::ui::{OutputFormat, count};
 use lazaret_session::captures::captured_of;
 use lazaret_session::services::status::ServiceStatus;
 use lazaret_session::store::history::applies;
@@ -123,21 +123,8 @@ fn render(record: &Record, status: Status, services: &[ServiceStatus], dir: &Ses
     if let Some(from) = record.from_branch() {
         rows.push(("from", from.to_string()));
     }
-    if let Some(end) = record.end {
-        let took = elapsed(std::time::Duration::from_millis(end.duration_ms));
-        let mut words = format!("exit {} after {took}", end.exit_code);
-        for (is, word) in [
-            (end.timed_out, "timed out"),
-            (end.oom_killed, "out of memory"),
-            (end.interrupted, "interrupted"),
-            (end.log_truncated, "log truncated"),
-        ] {
-            if is {
-                words.push_str(", ");
-                words.push_str(word);
-            }
-        }
-        rows.push(("ended", words));
+    if let Some(end) = &record.end {
+        rows.push(("ended", end.to_string()));
     }
     if let Some((code, reason)) = &record.rejection {
         rows.push(("rejected", format!("{code}: {}", escaped(reason))));

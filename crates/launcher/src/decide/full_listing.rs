@@ -25,7 +25,7 @@ pub fn keep(case: &Case, proposal: &Proposal, ui: &Ui) {
     if !summary::is_partial(proposal, ui) {
         return;
     }
-    let shown = escape(path.as_os_str().as_encoded_bytes());
+    let shown = ui.whole_place(path);
     match replace(path, |out| write(out, case, proposal)) {
         Ok(()) => ui.status(&format!("full list: {shown}")),
         Err(failure) => ui.failure(&failure),

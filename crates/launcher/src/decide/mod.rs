@@ -145,7 +145,10 @@ pub fn leave(case: &Case, choices: &Choices, context: AskContext<'_>) -> Result<
 
 fn show(case: &Case, proposal: &Proposal, ui: &Ui) {
     if ui.format() == OutputFormat::Text {
-        ui.results(|out| summary::write(out, case, proposal, ui));
+        ui.results(|out| match proposal.open() {
+            0 => summary::write_beside(out, case, proposal, ui),
+            _ => summary::write(out, case, proposal, ui),
+        });
         full_listing::keep(case, proposal, ui);
     }
 }

@@ -13,7 +13,6 @@ use lazaret_review::gate_adapter::GateAdapter;
 use lazaret_review::model::{Review, ReviewAnswer, Title};
 use lazaret_review::run::{self, ReviewEnd};
 use lazaret_review::view::Palette;
-use lazaret_tree::escape;
 
 use super::draft::{Draft, Restored};
 use super::{AskContext, full_listing};
@@ -87,7 +86,7 @@ fn look(case: &Case, choices: &Choices, context: &mut AskContext<'_>) -> Result<
     let subject = case.subject.as_ref();
     let title = Title {
         session: subject.map_or(String::new(), |subject| subject.name.clone()),
-        workspace: escape(workspace.as_os_str().as_encoded_bytes()),
+        workspace: ui.place(workspace),
         commits: context.commits.waiting(),
     };
     let has_commits = title.commits.is_some();

@@ -24,6 +24,9 @@ pub fn settle(
     ui: &Ui,
 ) -> Result<SettleResult, Failure> {
     let settled = settle::settle(session, case, decision, context)?;
+    if settled.outcome == Outcome::Nothing {
+        ui.status("nothing to apply");
+    }
     tell(&settled, decision, session.record(), ui);
     Ok(settled)
 }
@@ -39,12 +42,13 @@ pub fn tell(settled: &SettleResult, decision: &Decision, record: &Record, ui: &U
     match decision {
         Decision::Apply(plan) => {
             tell_applied(plan, record, ui);
+            ui.hint(&format!("`lazaret undo {}` takes it back.", record.id));
             if settled.outcome == Outcome::Kept {
                 tell_commits(record, ui);
             }
         }
         Decision::NothingToApply if settled.outcome == Outcome::Kept => tell_commits(record, ui),
-        Decision::NothingToApply => ui.status("nothing to apply"),
+        Decision::NothingToApply => {}
         Decision::Reject => ui.hint(&format!(
             "Nothing reached the workspace: `lazaret recover {id}` collects the changes again, \
              `lazaret discard {id}` throws them away.",
@@ -52,7 +56,7 @@ pub fn tell(settled: &SettleResult, decision: &Decision, record: &Record, ui: &U
         )),
         Decision::Keep(reason) => tell_kept(reason, record, ui),
         Decision::Landed => tell_landed(record, ui),
-        Decision::Discard => {}
+        Decision::Discard => ui.status(&format!("discarded {}", record.id)),
     }
     tell_volume(record, settled.leftovers.volume.as_ref(), ui);
 }
@@ -132,7 +136,8 @@ pub(crate) fn tell_applied(plan: &ApplyPlan, record: &Record, ui: &Ui) {
     }
 }
 
-fn tell_volume(record: &Record, left: Option<&EngineError>, ui: &Ui) {
+/// Says that a volume is still there.
+pub(crate) fn tell_volume(record: &Record, left: Option<&EngineError>, ui: &Ui) {
     if let Some(error) = left {
         let cause = escape(error.to_string().as_bytes());
         ui.warn(&format!(

@@ -18,6 +18,8 @@ const MOST_PATHS: usize = 40;
 const MOST_LEFT: usize = 10;
 /// The widest that a column of paths gets.
 const MOST_COLUMNS: usize = 44;
+/// The columns of a severity and what is behind it.
+const SEVERITY: usize = 7;
 /// Between the new place of what was moved and the old one.
 const MOVED: &str = "  moved from ";
 
@@ -109,6 +111,19 @@ pub fn write_without_paths(
     };
     let (counts, lines) = (counts(changes.clone()), lines(case, changes));
     writeln!(out, "{counts}{moved}{lines}")?;
+    write_beside(out, case, proposal, ui)
+}
+
+/// Writes what is to be said beside changes, if there is none or they are counted already.
+///
+/// # Errors
+/// The writer's.
+pub fn write_beside(
+    out: &mut dyn Write,
+    case: &Case,
+    proposal: &Proposal,
+    ui: &Ui,
+) -> io::Result<()> {
     let there = proposal.count(|item| !is_open(&item));
     if there > 0 {
         let there = count(there as u64);
@@ -266,13 +281,13 @@ fn write_findings<'a>(
         };
         let severity = ui.paint_result(tone, &format!("{:<5}", finding.severity.as_str()));
         let allowed = if finding.allowed { " (allowed)" } else { "" };
-        writeln!(
-            out,
+        let line = format!(
             "{severity}  {:<codes$}  {:<paths$}  {}{allowed}",
             finding.code,
             subject(finding),
             finding.message
-        )?;
+        );
+        writeln!(out, "{}", ui.wrapped_result(&line, SEVERITY))?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! What the process of a keeper does.
 
+use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -22,7 +23,7 @@ use crate::app::App;
 use crate::attach::keys::PrefixKey;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::gate::{Asked, RunEnd};
+use crate::gate::{Asked, Released, RunEnd};
 use crate::profile::NotifyRules;
 
 /// Whether this process is to be a keeper.
@@ -104,7 +105,7 @@ pub(crate) fn keep(
     ordered: Ordered,
     asked: LiveOptions,
     app: &App,
-    run: impl FnOnce(&Keeper) -> Result<RunEnd, Failure>,
+    run: impl FnOnce(&Keeper, Released<'_>) -> Result<RunEnd, Failure>,
 ) -> Result<ExitCode, Failure> {
     let left: Arc<Mutex<Option<Left>>> = Arc::default();
     let leaving = Arc::clone(&left);
@@ -125,6 +126,7 @@ pub(crate) fn keep(
     let notifier = asked
         .notify
         .map(|rules| Notifier::new(rules, &app.env, &app.ui));
+    let leash = Arc::clone(&ordered.leash);
     let ui = app.ui.clone();
     let on_reachable = move |dir: &SessionDir, messages: Messages| {
         let events = messages.events();
@@ -136,34 +138,46 @@ pub(crate) fn keep(
         ordered.reachable(dir)
     };
     let keeper = Keeper::new(options, app.cancel.clone(), Box::new(on_reachable));
-    let ended = run(&keeper);
+    let told = Cell::new(None);
+    let tell = |end: &RunEnd| {
+        // What is removed yet goes on without the front.
+        drop(lock(&leash).take());
+        told.set(Some(tell_clients(&keeper, end, app)));
+    };
+    let ended = run(&keeper, Released(&tell));
     let Some(Left { notifying }) = lock(&left).take() else {
         // No client could come: the failure is the user's to see.
         return ended.map(|end| end.exit_code);
     };
-    let mut report = Vec::new();
-    let exit = match ended {
-        Ok(end) => {
-            let exit = Exit {
-                code: end.exit_code.value(),
-                ask: end.open == Some(Asked::Elsewhere),
-            };
-            if let Err(error) = app.ui.write_json(&end.report, &mut report) {
-                app.ui
-                    .error(&format!("the report has no JSON form: {error}"));
-            }
+    let exit = match (told.get(), ended) {
+        (Some(exit), _) => exit,
+        (None, Ok(end)) => tell_clients(&keeper, &end, app),
+        (None, Err(failure)) => {
+            app.ui.failure(&failure);
+            let exit = Exit::of_process(failure.exit_code().value());
+            keeper.finish(exit, &[]);
             exit
         }
-        Err(failure) => {
-            app.ui.failure(&failure);
-            Exit::of_process(failure.exit_code().value())
-        }
     };
-    keeper.finish(exit, &report);
     if let Some(notifying) = notifying {
         let _panicked = notifying.join();
     }
     Ok(ExitCode::of_command(i32::from(exit.code)))
+}
+
+/// Tells the clients how a run ended.
+fn tell_clients(keeper: &Keeper, end: &RunEnd, app: &App) -> Exit {
+    let mut report = Vec::new();
+    let exit = Exit {
+        code: end.exit_code.value(),
+        ask: end.open == Some(Asked::Elsewhere),
+    };
+    if let Err(error) = app.ui.write_json(&end.report, &mut report) {
+        app.ui
+            .error(&format!("the report has no JSON form: {error}"));
+    }
+    keeper.finish(exit, &report);
+    exit
 }
 
 /// What goes on when the terminal was left.

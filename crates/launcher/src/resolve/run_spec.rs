@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::decide::allowlist;
 use crate::environment::{Environment, StreamKind};
 use crate::failure::Failure;
-use crate::gate::{Asked, GateOptions, RunEnd, gate_and_ahead};
+use crate::gate::{Asked, GateOptions, Released, RunEnd, gate_and_ahead};
 use crate::image;
 use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
 use crate::report::SyncReport;
@@ -114,8 +114,13 @@ struct Project<'a> {
 pub enum Connected<'a> {
     /// The streams of this process.
     User,
-    /// The clients of a keeper.
-    Clients(&'a Keeper),
+    /// The clients of a keeper, which are told how the run ended as soon as that is clear.
+    Clients {
+        /// Whose they are.
+        keeper: &'a Keeper,
+        /// Tells them.
+        released: Released<'a>,
+    },
 }
 
 /// A look at the sizes of what goes in, under way.
@@ -326,7 +331,7 @@ impl RunRequest {
         };
         let io: &dyn CommandIo = match connected {
             Connected::User => &io,
-            Connected::Clients(keeper) => keeper,
+            Connected::Clients { keeper, .. } => keeper,
         };
         let user = UserSide { io, ports };
         let RunOutcome { collected, update } = lifecycle::run(&cx, &store, opened, &spec, user)?;
@@ -335,12 +340,15 @@ impl RunRequest {
         let options = GateOptions {
             apply: self.apply,
             asked: self.asked,
+            released: match (connected, self.asked) {
+                (Connected::Clients { released, .. }, Asked::Elsewhere) => Some(released),
+                _ => None,
+            },
+            sync: update.as_ref().map(SyncReport::from),
             allowlist,
             app,
         };
-        let mut end = gate_and_ahead(&cx, &store, collected, options, &spec.container_plan())?;
-        end.report.sync = update.as_ref().map(SyncReport::from);
-        Ok(end)
+        gate_and_ahead(&cx, &store, collected, options, &spec.container_plan())
     }
 }
 

@@ -82,6 +82,16 @@ impl WorkspaceScope {
         }
     }
 
+    /// Returns the repository that the root is a folder of, if git is to work inside.
+    pub fn repository_above(&self) -> Option<&Path> {
+        let root = self.root.path();
+        if self.profile.workspace.git == GitChoice::None || root.join(".git").exists() {
+            return None;
+        }
+        let mut above = root.ancestors().skip(1);
+        above.find(|directory| directory.join(".git").exists())
+    }
+
     /// Works it out for a member of a group: its folder of a project, and what is shared with it.
     /// What the project itself shares does not count.
     ///

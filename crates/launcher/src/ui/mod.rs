@@ -15,6 +15,7 @@ mod style;
 pub mod terminal;
 #[cfg(test)]
 mod tests;
+mod wrap;
 
 use std::fmt;
 use std::io::{self, BufRead, BufWriter, Write};
@@ -39,6 +40,7 @@ pub use progress::{Phase, Total};
 pub use prompt::{Answer, Choice, Question};
 pub use session_events::SessionEvents;
 pub use style::TextTone;
+pub use terminal::key_mode::KeyMode;
 pub use terminal::review_console;
 
 /// When to colour.
@@ -122,6 +124,8 @@ pub struct Streams {
     /// Throws away what was typed before a question was asked: bytes that the command
     /// made the terminal "type" must not answer it.
     pub discard_typeahead: fn(),
+    /// Has the terminal on stdin pass keys as they are typed; `None` where there is none.
+    pub keys: fn() -> Option<KeyMode>,
 }
 
 impl fmt::Debug for Streams {
@@ -143,6 +147,7 @@ impl Streams {
                 let _ =
                     rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
             },
+            keys: KeyMode::enter,
         }
     }
 }
@@ -192,6 +197,9 @@ impl Write for Results<'_> {
     }
 }
 
+/// The columns before the second line of what is said.
+const INDENT: usize = 2;
+
 /// Says and asks. Clones speak through the same streams, from any thread.
 #[derive(Clone)]
 pub struct Ui(Arc<Inner>);
@@ -238,7 +246,11 @@ impl Ui {
         Self(Arc::new(Inner {
             stdout: sink(streams.stdout),
             stderr: sink(streams.stderr),
-            input: Mutex::new(prompt::Input::new(streams.stdin, streams.discard_typeahead)),
+            input: Mutex::new(prompt::Input::new(
+                streams.stdin,
+                streams.discard_typeahead,
+                streams.keys,
+            )),
             bar: Mutex::new(None),
             options,
             styles: style::Styles::new(options.color, env),
@@ -266,8 +278,21 @@ impl Ui {
         self.0.width
     }
 
+    /// Returns the columns that results may use: any number where no terminal shows them.
+    pub fn result_width(&self) -> usize {
+        match self.0.streams.stdout {
+            StreamKind::Terminal => self.0.width,
+            StreamKind::Other => usize::MAX,
+        }
+    }
+
     /// Shows a directory of the user's, escaped and not too long; `~` stands for the home.
     pub fn place(&self, path: &Path) -> String {
+        elide(&self.whole_place(path), self.0.width / 2)
+    }
+
+    /// As [`Ui::place`], at any length.
+    pub fn whole_place(&self, path: &Path) -> String {
         let below = self
             .0
             .home
@@ -278,7 +303,7 @@ impl Ui {
             None => path.to_path_buf(),
         };
         let text = escape(text.as_os_str().as_encoded_bytes());
-        elide(text.trim_end_matches('/'), self.0.width / 2)
+        text.trim_end_matches('/').to_owned()
     }
 
     /// Returns whether a person can be asked: stdin and stderr are terminals, and questions are
@@ -396,7 +421,10 @@ impl Ui {
     /// Prints a failure, with all of its text escaped here: its message, its causes, its hints; one JSON object with `--json`.
     pub fn failure(&self, failure: &Failure) {
         if self.0.options.format == OutputFormat::Json {
-            self.say(&format!("{}\n", failure.to_json()));
+            self.write(
+                Output::Stderr,
+                format!("{}\n", failure.to_json()).as_bytes(),
+            );
             return;
         }
         let mut chain = failure.chain().into_iter();
@@ -456,7 +484,25 @@ impl Ui {
     }
 
     fn say(&self, text: &str) {
-        self.write(Output::Stderr, text.as_bytes());
+        self.say_indented(text, INDENT);
+    }
+
+    /// Says lines; what does not fit on one goes on in the next, indented by so many columns.
+    fn say_indented(&self, text: &str, indent: usize) {
+        let wrapped = self.wrapped(text, self.0.streams.stderr, indent);
+        self.write(Output::Stderr, wrapped.as_bytes());
+    }
+
+    /// Breaks lines of a result at words, if a terminal would break them anywhere.
+    pub fn wrapped_result(&self, text: &str, indent: usize) -> String {
+        self.wrapped(text, self.0.streams.stdout, indent)
+    }
+
+    fn wrapped(&self, text: &str, stream: StreamKind, indent: usize) -> String {
+        match stream {
+            StreamKind::Terminal => wrap::wrap(text, self.0.width, indent),
+            StreamKind::Other => text.to_owned(),
+        }
     }
 
     /// Writes around the line that changes in place.

@@ -14,7 +14,7 @@ use crate::environment::{Environment, StreamKind};
 use crate::ui::terminal::Terminal;
 use lazaret_session::event::Counter;
 
-/// Between two plain lines of one phase.
+/// Between two plain lines of one phase; one that takes as long is told about.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(3);
 /// Between two drawings of the line that changes in place.
 const TICK: Duration = Duration::from_millis(100);
@@ -127,11 +127,13 @@ impl Phase {
         &self.counter
     }
 
-    /// Ends the phase, says what it came to, and returns how long it took.
+    /// Ends the phase and returns how long it took. What it came to is said if it took long, or
+    /// if the user wants details.
     pub fn finish(mut self) -> Duration {
         let took = self.started.elapsed();
         self.clear();
-        if self.ui.0.progress != Display::Hidden {
+        let is_told = took >= PLAIN_INTERVAL || self.ui.verbosity() == Verbosity::Verbose;
+        if is_told && self.ui.0.progress != Display::Hidden {
             let counts = show(&self.counter, Total::Unknown);
             let separator = if counts.is_empty() { "" } else { ", " };
             self.ui.status(&format!(

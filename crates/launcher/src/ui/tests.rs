@@ -103,6 +103,7 @@ impl Setting {
             stdout: Box::new(stdout.clone()),
             stderr: Box::new(stderr.clone()),
             discard_typeahead: || {},
+            keys: || None,
         };
         let kinds = StreamKinds {
             stdin: self.streams,

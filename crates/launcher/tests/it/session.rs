@@ -33,6 +33,7 @@ mod pool;
 mod porter;
 mod pr;
 mod prune;
+mod released;
 mod review;
 mod secrets;
 mod streams;

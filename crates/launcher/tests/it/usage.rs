@@ -79,6 +79,7 @@ fn a_usage_error_says_what_is_expected() {
     error: invalid value 'Upper' for '--name <NAME>': "Upper" is not a valid session name: expected a lower-case letter or digit, then those and `-`, at most 36 in all
 
     For more information, try '--help'.
+    hint: `--name upper` is one.
     [EOF]
     "#);
     assert_snapshot!(env.run("run base -e PATH"), @"
@@ -88,6 +89,29 @@ fn a_usage_error_says_what_is_expected() {
     hint: Name one: `lazaret run base -- CMD …`.
     [EOF]
     ");
+}
+
+#[test]
+fn what_was_meant_is_named() {
+    let env = TestEnvironment::new();
+    for (words, hint) in [
+        (
+            &["run", "base", "make", "check"][..],
+            "hint: A command stands behind `--`: `lazaret run base -- make check`.",
+        ),
+        (
+            &["start", "base", "/usr"],
+            "hint: `-w /usr` names a workspace.",
+        ),
+        (
+            &["run", "base", "--name", "My Session"],
+            "hint: `--name my-session` is one.",
+        ),
+    ] {
+        let outcome = env.run_words(words);
+        assert_eq!(outcome.code, 2, "{outcome}");
+        assert!(outcome.stderr.contains(hint), "{outcome}");
+    }
 }
 
 #[test]

@@ -72,7 +72,10 @@ pub enum VolumeDisposal<'a> {
 
 impl VolumeDisposal<'_> {
     /// Removes the volume of a session that does not keep it.
-    fn carry_out(self, session: &LockedSession) -> Result<(), EngineError> {
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn carry_out(self, session: &LockedSession) -> Result<(), EngineError> {
         let record = session.record();
         let Self::Remove(cx) = self else {
             return Ok(());

@@ -17,7 +17,12 @@ pub(crate) const GLANCES: u32 = 5;
 
 /// As [`take_lock`], but retries: another process may hold it only to check whether it is taken.
 pub(crate) fn take_lock_soon(path: &Path) -> Result<Option<File>, PathError> {
-    for _ in 0..GLANCES {
+    take_lock_within(path, GLANCES)
+}
+
+/// As [`take_lock`], with so many pauses between tries.
+pub(crate) fn take_lock_within(path: &Path, pauses: u32) -> Result<Option<File>, PathError> {
+    for _ in 0..pauses {
         if let Some(lock) = take_lock(path)? {
             return Ok(Some(lock));
         }

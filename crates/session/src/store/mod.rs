@@ -34,14 +34,18 @@ use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::{AtPath as _, PathError};
 
 use crate::store::file::{list_dir, ok_if_absent, private_dir, random_hex, remove_dir};
-use crate::store::file_lock::{has_name, is_taken, take_lock, take_lock_soon};
+use crate::store::file_lock::{has_name, is_taken, take_lock, take_lock_soon, take_lock_within};
 use crate::store::locked::REMOVED;
+use crate::store::record::Phase;
 use crate::store::record::{Record, identity};
 use crate::store::unfinished::Unfinished;
 
 pub use crate::store::dir::SessionDir;
 pub use crate::store::error::StoreError;
 pub use crate::store::locked::LockedSession;
+
+/// How many pauses there are at most while a run that is over removes what it had: ten seconds.
+const REMOVAL_GLANCES: u32 = 1000;
 
 /// The state directory of one user.
 #[derive(Debug)]
@@ -183,7 +187,16 @@ impl Store {
         let dir = self.find(id)?;
         let path = dir.file("lock");
         // It may be removed between the look-up and the lock, and another made under its name.
+        let is_settled = || {
+            dir.record()
+                .is_ok_and(|record| record.phase == Phase::Settled)
+        };
         let lock = match take_lock_soon(&path) {
+            // Its run is over, and removes what it had on the engine.
+            Ok(None) if is_settled() => take_lock_within(&path, REMOVAL_GLANCES),
+            tried => tried,
+        };
+        let lock = match lock {
             Ok(Some(lock)) if has_name(&lock, &path)? && dir.file("session.json").exists() => lock,
             Ok(None) => return Err(StoreError::Busy { id: id.clone() }),
             Err(error) if error.source.kind() != io::ErrorKind::NotFound => {
@@ -234,19 +247,11 @@ impl Store {
     /// # Errors
     /// Never in practice; the name's grammar is checked all the same.
     pub fn fresh_id(&self, workspace: &Path) -> Result<SessionId, StoreError> {
-        let base: String = workspace
-            .file_name()
-            .map(|name| name.to_string_lossy().to_lowercase())
-            .unwrap_or_default()
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-            .collect();
-        let base = base.trim_matches('-');
-        let base = if base.is_empty() { "session" } else { base };
-        let base = base
-            .get(..base.len().min(28))
-            .unwrap_or("session")
-            .trim_end_matches('-');
+        /// Leaves room for what makes the name free.
+        const MOST: usize = 28;
+        let name = workspace.file_name().unwrap_or_default();
+        let resembling = SessionId::resembling(&name.to_string_lossy(), MOST);
+        let base = resembling.as_ref().map_or("session", SessionId::as_str);
         Ok(format!("{base}-{}", &random_hex()[..6]).parse()?)
     }
 

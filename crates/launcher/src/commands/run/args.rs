@@ -167,6 +167,21 @@ impl Args {
     }
 }
 
+/// Shells: alone, they read what a user types.
+const SHELLS: [&str; 5] = ["bash", "dash", "fish", "sh", "zsh"];
+
+impl Args {
+    /// Whether the command is one for a terminal, if there is one.
+    pub(in crate::commands) fn wants_terminal(&self, profile: &Profile) -> bool {
+        let is_own = self.prompt.is_none() && self.command.is_empty();
+        let is_shell = match self.command.as_slice() {
+            [program] => SHELLS.contains(&program.as_str()),
+            _ => false,
+        };
+        self.terminal || is_shell || (profile.terminal && is_own)
+    }
+}
+
 /// Finds out what of which workspace the profile is for.
 pub(in crate::commands) fn scope(
     args: &Args,
@@ -198,6 +213,13 @@ pub(in crate::commands) fn scope(
         let keys = scope.looser.join(", ");
         app.ui.warn(&format!(
             "{WORKSPACE_FILE} can only tighten: {keys} in it has no effect"
+        ));
+    }
+    if let Some(repository) = scope.repository_above() {
+        app.ui.hint(&format!(
+            "This directory goes in without its repository, {}: `workspace.isolation = \"project\"` \
+             in a profile takes all of that in.",
+            app.ui.whole_place(repository)
         ));
     }
     let selector = scope.selector()?;
@@ -268,11 +290,9 @@ pub(super) fn terminal(args: &Args, profile: &Profile, app: &App) -> Result<Term
     let is_there = [streams.stdin, streams.stdout] == [StreamKind::Terminal; 2]
         && app.ui.format() == OutputFormat::Text
         && !app.ui.is_unasked();
-    let is_own = args.prompt.is_none() && args.command.is_empty();
-    match (is_there, args.terminal) {
-        (true, true) => Ok(TerminalMode::Interactive),
-        (true, false) if profile.terminal && is_own => Ok(TerminalMode::Interactive),
-        (false, true) => {
+    match is_there {
+        true if args.wants_terminal(profile) => Ok(TerminalMode::Interactive),
+        false if args.terminal => {
             let text = "--terminal needs a terminal on stdin and stdout, and neither --json nor --no-input";
             Err(Failure::message(FailureKind::Usage, text))
         }

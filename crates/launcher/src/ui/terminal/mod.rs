@@ -1,6 +1,7 @@
 //! The terminal that indicatif draws on: our own stderr stream, not the process's.
 
 mod command_io;
+pub mod key_mode;
 mod raw_mode;
 pub mod review_console;
 mod sanitize;

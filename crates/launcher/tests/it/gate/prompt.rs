@@ -71,6 +71,7 @@ fn talk_beside(
         stdout: Box::new(memory.clone()),
         stderr: Box::new(memory.clone()),
         discard_typeahead: || {},
+        keys: || None,
     };
     let ui = Ui::new(streams, options, &env);
     let case = desk.case();
@@ -142,7 +143,8 @@ fn g4_the_question_names_numbers_and_place() {
       + new/one
       + new/two
     2 modified, 6 added, 1 deleted (+6 -4)
-    block  suspect.vscode       .vscode/tasks.json  tasks and settings take effect when the folder is opened
+    block  suspect.vscode       .vscode/tasks.json  tasks and settings take effect when the folder is
+           opened
     warn   suspect.entry_point  Makefile            holds commands that `make` and its like run
     conflict  b  was changed here too
     lazaret? Apply 6 of 9 changes to ~/workspace? [y]es [n]o [d]iff [p]ick [k]eep [?]:
@@ -170,7 +172,8 @@ fn g4_picking_goes_through_one_by_one() {
       + new/one
       + new/two
     2 modified, 6 added, 1 deleted (+6 -4)
-    block  suspect.vscode       .vscode/tasks.json  tasks and settings take effect when the folder is opened
+    block  suspect.vscode       .vscode/tasks.json  tasks and settings take effect when the folder is
+           opened
     warn   suspect.entry_point  Makefile            holds commands that `make` and its like run
     conflict  b  was changed here too
     lazaret? Apply 6 of 9 changes to ~/workspace? [y]es [n]o [d]iff [p]ick [k]eep [?]:
@@ -187,7 +190,8 @@ fn g4_picking_goes_through_one_by_one() {
     lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit [?]:
     (4/7)
       ~ b  conflict
-    lazaret? Yours stays. Type the word to have the session's in its place: [theirs] [n]o [d]iff [q]uit [?]:
+    lazaret? Yours stays. Type the word to have the session's in its place: [theirs] [n]o [d]iff [q]uit
+      [?]:
     (5/7)
       - gone
     lazaret? Apply this one? [y]es [n]o [d]iff [a]ll [q]uit [?]:
@@ -206,7 +210,8 @@ fn g4_picking_goes_through_one_by_one() {
       + new/one  left out
       + new/two  left out
     2 modified, 6 added, 1 deleted (+6 -4)
-    block  suspect.vscode  .vscode/tasks.json  tasks and settings take effect when the folder is opened (allowed)
+    block  suspect.vscode  .vscode/tasks.json  tasks and settings take effect when the folder is opened
+           (allowed)
     lazaret? Apply 4 of 9 changes to ~/workspace? [y]es [n]o [d]iff [p]ick [k]eep [?]:
     ");
     assert_eq!(

@@ -472,6 +472,8 @@ fn run(said: &Path) {
     }
     let collected = world.cycle().unwrap();
     let options = GateOptions {
+        released: None,
+        sync: None,
         asked: Asked::Here,
         apply: ApplyMode::Auto,
         allowlist: &Allowlist::nothing(),

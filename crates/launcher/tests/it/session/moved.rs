@@ -43,6 +43,7 @@ fn app_27_yes_applies_no_half_of_a_rename() {
     --- stderr
     applied 1 of 5 (0 modified, 1 added, 0 deleted), 4 left out
     hint: 4 more are blocked: `lazaret apply shop --allow PATH`, or `lazaret discard shop`.
+    hint: `lazaret undo shop` takes it back.
     [EOF]
     ");
     let new = "f src/new.rs \"new\\n\"";
@@ -128,6 +129,7 @@ fn app_27_a_path_above_one_half_is_no_word_for_it() {
     --- stderr
     applied 1 of 4 (0 modified, 1 added, 0 deleted), 3 left out
     hint: 3 more wait in session shop: `lazaret apply shop`, or `lazaret discard shop`.
+    hint: `lazaret undo shop` takes it back.
     [EOF]
     ");
     let new = "f src/new.rs \"new\\n\"";
@@ -230,6 +232,7 @@ fn app_29_a_workspace_from_a_backup_is_gone_on_with() {
     --- stderr
     session shop goes on with $WORLD/workspace
     applied 1 of 1 (1 modified, 0 added, 0 deleted)
+    hint: `lazaret undo shop` takes it back.
     [EOF]
     ");
     assert_eq!(
@@ -281,6 +284,7 @@ fn app_29_a_name_of_lazarets_own_holds_nothing_else_up() {
     [EOF]
     --- stderr
     applied 1 of 3 (0 modified, 1 added, 0 deleted), 2 left out
+    hint: `lazaret undo shop` takes it back.
     [EOF]
     ");
     let new = "f src/new.rs \"new\\n\"";
@@ -352,6 +356,7 @@ fn app_29_what_was_applied_of_a_file_is_no_conflict_later() {
     [EOF]
     --- stderr
     applied 1 of 1 (1 modified, 0 added, 0 deleted)
+    hint: `lazaret undo shop` takes it back.
     [EOF]
     ");
     assert_eq!(now(), lines(&[mine[0], mine[1], mine[2], third]));

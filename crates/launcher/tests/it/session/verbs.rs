@@ -90,6 +90,7 @@ fn app_06_keep_both_and_theirs() {
     --- stderr
     applied 1 of 2 (0 modified, 1 added, 0 deleted), 1 left out
     hint: 1 more wait in session shop: `lazaret apply shop`, or `lazaret discard shop`.
+    hint: `lazaret undo shop` takes it back.
     [EOF]
     ");
     let new = "f src/new.rs \"pub fn new() {}\\n\"";
@@ -129,6 +130,7 @@ fn app_06_keep_both_and_theirs() {
     [EOF]
     --- stderr
     applied 1 of 1 (1 modified, 0 added, 0 deleted)
+    hint: `lazaret undo shop` takes it back.
     [EOF]
     ");
     assert_eq!(kept.world.workspace(), tree(&[BEFORE, TWO]));
@@ -149,6 +151,7 @@ fn app_06_what_merges_is_applied_without_a_word() {
     [EOF]
     --- stderr
     applied 1 of 1 (1 modified, 0 added, 0 deleted)
+    hint: `lazaret undo shop` takes it back.
     [EOF]
     ");
 }
@@ -257,6 +260,7 @@ fn g5_allow_takes_a_name_and_a_word() {
     --- stderr
     applied 1 of 3 (1 modified, 0 added, 0 deleted), 2 left out
     hint: 2 more are blocked: `lazaret apply shop --allow PATH`, or `lazaret discard shop`.
+    hint: `lazaret undo shop` takes it back.
     [EOF]
     ");
     assert!(!kept.world.path("workspace/.vscode/tasks.json").exists());
@@ -272,6 +276,7 @@ fn g5_allow_takes_a_name_and_a_word() {
     --- stderr
     warning: block suspect.vscode .vscode/tasks.json: tasks and settings take effect when the folder is opened
     applied 2 of 2 (0 modified, 2 added, 0 deleted)
+    hint: `lazaret undo shop` takes it back.
     [EOF]
     ");
     assert_eq!(kept.world.workspace(), tree(&[BEFORE, BLOCKED]));
@@ -393,6 +398,7 @@ fn g5_what_is_remembered_passes_the_next_time() {
     [EOF]
     --- stderr
     applied 3 of 3 (1 modified, 2 added, 0 deleted)
+    hint: `lazaret undo shop` takes it back.
     [EOF]
     ");
     assert_eq!(second.world.workspace(), tree(&[BEFORE, BLOCKED]));

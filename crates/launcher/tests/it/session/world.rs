@@ -653,6 +653,8 @@ impl World {
     pub(super) fn gate(&self, collected: Collected) -> Result<RunEnd, Failure> {
         let allowlist = Allowlist::nothing();
         let options = GateOptions {
+            released: None,
+            sync: None,
             asked: Asked::Here,
             apply: ApplyMode::Auto,
             allowlist: &allowlist,
@@ -676,6 +678,8 @@ impl World {
             &self.store,
             collected,
             GateOptions {
+                released: None,
+                sync: None,
                 asked: Asked::Here,
                 apply,
                 allowlist: &allowlist,
@@ -799,6 +803,7 @@ fn surroundings(root: &Path, answers: &'static str) -> (Ui, Memory, Environment)
         stdout: Box::new(said.clone()),
         stderr: Box::new(said.clone()),
         discard_typeahead: || {},
+        keys: || None,
     };
     let kind = match answers {
         "" => StreamKind::Other,
