@@ -22,6 +22,7 @@ mod private_engine;
 mod report;
 mod runner;
 mod scenarios;
+mod screens;
 mod soak;
 mod terminal;
 mod unshared;
@@ -53,8 +54,10 @@ fn main() -> ExitCode {
         state_home: below("XDG_STATE_HOME", ".local/state"),
     };
     let mut arguments = std::env::args().skip(1).peekable();
-    let outcome = match arguments.next_if_eq("soak") {
-        Some(_) => soak::run(arguments, &setup),
+    let verb = arguments.next_if(|argument| ["soak", "screens"].contains(&argument.as_str()));
+    let outcome = match verb.as_deref() {
+        Some("soak") => soak::run(arguments, &setup),
+        Some(_) => screens::run(arguments, &setup),
         None => {
             options::Options::parse(arguments).and_then(|options| runner::run(&options, &setup))
         }

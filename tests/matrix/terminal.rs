@@ -80,6 +80,15 @@ impl Person {
         String::from_utf8_lossy(&self.seen.lock().expect("no thread panicked")).into_owned()
     }
 
+    /// Waits until the screen was sent all that programs have written.
+    pub(crate) fn waits_for_all(&self) -> Result<(), String> {
+        /// A title that no program sets; terminals show nothing of it.
+        const MARK: &str = "\x1b]2;all\x07";
+        let written = (&self.slave).write_all(MARK.as_bytes());
+        written.map_err(|error| format!("a mark: {error}"))?;
+        self.waits_for(MARK)
+    }
+
     /// Waits until the screen was sent `text`.
     pub(crate) fn waits_for(&self, text: &str) -> Result<(), String> {
         let give_up = Instant::now() + LIMIT;

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod git_world;
 pub mod hostile_tar;
 pub mod model;
+pub mod picture;
 mod random;
 pub mod random_tree;
 mod redact;

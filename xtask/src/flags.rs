@@ -99,6 +99,12 @@ xflags::xflags! {
             optional --no-run
         }
 
+        /// Take the pictures of screens in `docs/screens`, at four widths, on a real engine.
+        cmd screens {
+            /// Engine: docker, podman or podman-rootless. docker when it is not given.
+            optional --engine name: String
+        }
+
         /// Measure lazaret beside what others do in the same run: `bench --help` lists the suites.
         cmd bench {
             /// As `cargo run --package lazaret-bench`.

@@ -24,6 +24,7 @@ mod passthrough;
 mod porter;
 pub mod project;
 mod run;
+mod screens;
 pub mod section;
 mod setup;
 mod soak;
@@ -63,6 +64,7 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<()> {
         flags::XtaskCmd::Contract(command) => command.run(&sh),
         flags::XtaskCmd::Test(command) => command.run(&sh),
         flags::XtaskCmd::TestMatrix(command) => command.run(&sh),
+        flags::XtaskCmd::Screens(command) => command.run(&sh),
         flags::XtaskCmd::Soak(command) => command.run(&sh),
         flags::XtaskCmd::Fuzz(command) => command.run(&sh),
         flags::XtaskCmd::Dist(command) => command.run(&sh),

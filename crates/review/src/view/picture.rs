@@ -1,8 +1,8 @@
 //! `docs/review.svg`: what the review draws of a test's changes, so it can't be out of date.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
+use lazaret_tests::picture::{self, Look};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
@@ -12,12 +12,6 @@ use crate::keys::Key;
 use crate::tests::{press, sample};
 
 const SIZE: (u16, u16) = (108, 30);
-
-/// Width and height of a cell, and the border around all of them, in pixels.
-const CELL: (f64, f64) = (8.4, 18.0);
-const MARGIN: f64 = 12.0;
-const BACK: &str = "#16191f";
-const FRONT: &str = "#d7dae0";
 
 /// The fourth file of the sample, before and after.
 const OLD: &str = "//! Ships and their cargo.\n\nuse std::str::FromStr;\n\n\
@@ -53,76 +47,33 @@ fn the_picture_of_the_documentation_shows_what_is_drawn() {
 }
 
 fn svg(buffer: &Buffer) -> String {
-    let (columns, rows) = (f64::from(buffer.area.width), f64::from(buffer.area.height));
-    let (width, height) = (columns * CELL.0, rows * CELL.1);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0} {:.0}\" font-family=\"\
-         ui-monospace, 'SF Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace\" \
-         font-size=\"14\">\n<title>lazaret review</title>\n\
-         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{BACK}\"/>\n",
-        width + 2.0 * MARGIN,
-        height + 2.0 * MARGIN
-    );
-    let cells = buffer.content().chunks(usize::from(buffer.area.width));
-    for (row, cells) in (0_u32..).zip(cells) {
-        let top = MARGIN + f64::from(row) * CELL.1;
-        let mut left = MARGIN;
-        for run in cells.chunk_by(|one, next| one.style() == next.style()) {
-            draw_run(&mut svg, run, left, top).unwrap();
-            left += run.len() as f64 * CELL.0;
-        }
-    }
-    svg.push_str("</svg>\n");
-    svg
+    let rows = buffer.content().chunks(usize::from(buffer.area.width));
+    let rows = Vec::from_iter(rows.map(|row| row.iter().map(cell).collect()));
+    picture::svg("lazaret review", &rows)
 }
 
-/// Draws cells of one style. The text is stretched to its columns, so that the rows fit
-/// whatever font there is.
-fn draw_run(svg: &mut String, cells: &[Cell], left: f64, top: f64) -> std::fmt::Result {
-    let look = &cells[0];
-    let (mut front, mut back) = (hex(look.fg, FRONT), hex(look.bg, BACK));
-    if look.modifier.contains(Modifier::REVERSED) {
-        std::mem::swap(&mut front, &mut back);
+fn cell(drawn: &Cell) -> picture::Cell {
+    picture::Cell {
+        text: drawn.symbol().to_owned(),
+        look: Look {
+            front: number(drawn.fg),
+            back: number(drawn.bg),
+            is_reversed: drawn.modifier.contains(Modifier::REVERSED),
+            is_bold: drawn.modifier.contains(Modifier::BOLD),
+            is_underlined: drawn.modifier.contains(Modifier::UNDERLINED),
+        },
     }
-    if back != BACK {
-        let (width, height) = (cells.len() as f64 * CELL.0, CELL.1);
-        writeln!(
-            svg,
-            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{back}\"/>"
-        )?;
-    }
-    let text: String = cells.iter().map(Cell::symbol).collect();
-    let indent = text.chars().take_while(|c| *c == ' ').count() as f64 * CELL.0;
-    let text = text.trim();
-    if text.is_empty() {
-        return Ok(());
-    }
-    let (left, base) = (left + indent, top + CELL.1 * 0.75);
-    let length = text.chars().count() as f64 * CELL.0;
-    let attributes = [
-        (Modifier::BOLD, " font-weight=\"bold\""),
-        (Modifier::UNDERLINED, " text-decoration=\"underline\""),
-    ];
-    let style: String = (attributes.iter())
-        .filter(|(modifier, _)| look.modifier.contains(*modifier))
-        .map(|(_, attribute)| *attribute)
-        .collect();
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    writeln!(
-        svg,
-        "<text x=\"{left:.1}\" y=\"{base:.1}\" textLength=\"{length:.1}\" fill=\"{front}\"{style} xml:space=\"preserve\">{text}</text>"
-    )
 }
 
-fn hex(colour: Color, default: &'static str) -> &'static str {
+fn number(colour: Color) -> Option<u8> {
     match colour {
-        Color::Red => "#ef6b73",
-        Color::Green => "#8cc570",
-        Color::Yellow => "#e3b95f",
-        Color::Blue => "#5fa8e8",
-        Color::Magenta => "#c878dd",
-        Color::Cyan => "#56b6c2",
-        Color::DarkGray => "#6b7280",
-        _ => default,
+        Color::Red => Some(1),
+        Color::Green => Some(2),
+        Color::Yellow => Some(3),
+        Color::Blue => Some(4),
+        Color::Magenta => Some(5),
+        Color::Cyan => Some(6),
+        Color::DarkGray => Some(8),
+        _ => None,
     }
 }
