@@ -1,5 +1,7 @@
 //! The limits as the command meets them: what the probe may not try.
 
+use std::time::{Duration, Instant};
+
 use lazaret_protocol::Control;
 use lazaret_runtime::UserNamespace;
 
@@ -116,13 +118,29 @@ fn con_12_a_command_that_is_not_there_is_127() {
     });
 }
 
+/// Waits until PID 1 can be reached: before, it has not blocked signals, and the kernel drops
+/// a SIGTERM to an init process without a handler (`man 7 pid_namespaces`).
+fn await_init(container: &Running<'_>) {
+    let engine = &container.station.detected.engine;
+    let name = &container.spec.spec().name;
+    let give_up = Instant::now() + Duration::from_secs(60);
+    while engine
+        .init_channel(name)
+        .is_none_or(|channel| channel.connect().is_err())
+    {
+        assert!(Instant::now() < give_up, "PID 1 can't be reached");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn flt_15_a_stop_ends_the_container_at_once() {
     inside(|container| {
         let engine = &container.station.detected.engine;
         let name = &container.spec.spec().name;
+        await_init(container);
         engine
-            .stop_container(name, std::time::Duration::from_secs(30))
+            .stop_container(name, Duration::from_secs(30))
             .unwrap();
         // PID 1 ends by itself: SIGKILL after the grace would be 137.
         let state = engine.container(name).unwrap().unwrap().state;
