@@ -309,6 +309,7 @@ fn flt_18_a_reader_that_went_away_is_no_error_and_a_full_disk_is() {
 fn plain_progress_ends_with_what_a_phase_came_to() {
     let mut setting = setting(StreamKind::Other);
     setting.options.progress = ProgressChoice::Auto;
+    setting.options.verbosity = Verbosity::Verbose;
     let said = setting.open();
     let phase = said.ui.phase("copy in", Total::Unknown);
     let counter = phase.counter().clone();
@@ -327,9 +328,19 @@ fn plain_progress_ends_with_what_a_phase_came_to() {
 }
 
 #[test]
+fn a_short_phase_is_a_detail() {
+    let mut setting = setting(StreamKind::Other);
+    setting.options.progress = ProgressChoice::Auto;
+    let said = setting.open();
+    said.ui.phase("copy in", Total::Unknown).finish();
+    assert_eq!(said.stderr.text(), "");
+}
+
+#[test]
 fn progress_in_place_is_wiped_before_anything_else_is_said() {
     let mut setting = setting(StreamKind::Terminal);
     setting.options.progress = ProgressChoice::Auto;
+    setting.options.verbosity = Verbosity::Verbose;
     let said = setting.open();
     let total = Total::SyncState {
         files: 10,
