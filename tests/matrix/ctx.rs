@@ -1,7 +1,7 @@
 //! What a scenario works with: an engine, a `lazaret` with a state of its own, workspaces.
 
 use std::cell::Cell;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -316,19 +316,28 @@ impl Ctx {
         })
     }
 
+    /// Whether a process holds a session: the prompt of a terminal is back before all of its run
+    /// is removed.
+    fn is_at_work(&self) -> bool {
+        let sessions = fs::read_dir(self.state().join("sessions"));
+        let mut sessions = sessions.into_iter().flatten().flatten();
+        sessions.any(|session| {
+            let lock = File::open(session.path().join("lock"));
+            lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+        })
+    }
+
     /// Fails when the scenario left something on the engine, and removes it.
     ///
     /// # Errors
     /// With the names of what was left.
     pub(crate) fn check_clean(&self) -> Result<(), String> {
-        /// A prompt is back before all of its run is removed.
         const LIMIT: Duration = Duration::from_secs(20);
         let give_up = Instant::now() + LIMIT;
-        let mut left = self.objects()?;
-        while !left.is_empty() && Instant::now() < give_up {
-            std::thread::sleep(Duration::from_millis(50));
-            left = self.objects()?;
+        while self.is_at_work() && Instant::now() < give_up {
+            std::thread::sleep(Duration::from_millis(20));
         }
+        let left = self.objects()?;
         for object in &left {
             api::remove(&self.engine.socket(), object)?;
         }

@@ -16,6 +16,7 @@ use crate::ui::{
     ColorChoice, OutputFormat, ProgressChoice, Questions, Streams, Ui, UiOptions, Verbosity,
     sanitize,
 };
+use lazaret_gate::format::show_command;
 use lazaret_runtime::SessionId;
 
 /// What `--version` prints: also what the program was built from.
@@ -121,8 +122,6 @@ pub(crate) fn show_parse_error(
     ExitCode::USAGE
 }
 
-/// The most bytes of a session's name.
-const LONGEST_NAME: usize = 36;
 /// Verbs that take a command.
 const RUNS: [&str; 2] = ["run", "start"];
 
@@ -137,16 +136,16 @@ fn hint(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     match error.kind() {
         ErrorKind::UnknownArgument if RUNS.contains(&verb) && !argument.starts_with('-') => {
             let words = arguments.iter().skip(1);
-            let words = Vec::from_iter(words.map(|word| word.to_string_lossy()));
+            let words = Vec::from_iter(words.map(|word| word.to_string_lossy().into_owned()));
             let at = words.iter().position(|word| word == argument)?;
-            let (before, behind) = (words[..at].join(" "), words[at..].join(" "));
+            let (before, behind) = (show_command(&words[..at]), show_command(&words[at..]));
             Some(match Path::new(argument).is_dir() {
                 true => format!("`-w {argument}` names a workspace."),
                 false => format!("A command stands behind `--`: `lazaret {before} -- {behind}`."),
             })
         }
         ErrorKind::ValueValidation if argument.starts_with("--name") => {
-            let name = SessionId::resembling(typed(ContextKind::InvalidValue)?, LONGEST_NAME)?;
+            let name = SessionId::resembling(typed(ContextKind::InvalidValue)?, SessionId::MOST)?;
             Some(format!("`--name {name}` is one."))
         }
         _ => None,

@@ -82,11 +82,14 @@ name_type! {
     /// The name of a session: `[a-z0-9][a-z0-9-]*`, at most 36 bytes, so that every
     /// name derived from it fits every engine.
     SessionId, "session name", "a lower-case letter or digit, then those and `-`, at most 36 in all",
-    |text| is_engine_name(text, 36)
+    |text| is_engine_name(text, SessionId::MOST)
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
 impl SessionId {
+    /// The most bytes of a name.
+    pub const MOST: usize = 36;
+
     /// Makes a name of at most `most` bytes that resembles a text; `None` where nothing of it can
     /// be in a name.
     pub fn resembling(text: &str, most: usize) -> Option<Self> {

@@ -9,8 +9,10 @@ use std::fs;
 use std::path::Path;
 
 use lazaret_tests::picture;
+use rustix::process::Signal;
 
 use crate::ctx::Ctx;
+use crate::lazaret::Running;
 use crate::runner::{self, Outcome, Setup};
 use crate::terminal::Person;
 use options::Options;
@@ -71,7 +73,8 @@ fn take(ctx: &Ctx, shot: &Shot, columns: u16) -> Result<String, String> {
         screen
     };
     for step in shot.steps {
-        screen::wait_for(step.shows, || screen(&person))?;
+        let shown = screen::wait_for(step.shows, || screen(&person));
+        or_end(shown, &running)?;
         person.types(step.then)?;
     }
     let shown = match shot.end {
@@ -81,7 +84,8 @@ fn take(ctx: &Ctx, shot: &Shot, columns: u16) -> Result<String, String> {
             screen(&person)
         }
         End::By { shows, keys } => {
-            let shown = screen::wait_for(shows, || screen(&person))?;
+            let shown = screen::wait_for(shows, || screen(&person));
+            let shown = or_end(shown, &running)?;
             person.types(keys)?;
             let _code = running.wait()?;
             shown
@@ -92,6 +96,14 @@ fn take(ctx: &Ctx, shot: &Shot, columns: u16) -> Result<String, String> {
         return Err("a path of this machine is on the screen".to_owned());
     }
     Ok(picture::svg(&format!("lazaret {line}"), &shown.rows()))
+}
+
+/// Ends a program that does not show what it should, lest it wait for ever.
+fn or_end<T>(shown: Result<T, String>, running: &Running) -> Result<T, String> {
+    if shown.is_err() {
+        running.signal(Signal::TERM)?;
+    }
+    shown
 }
 
 /// A word as a shell wants it.

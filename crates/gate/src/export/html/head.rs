@@ -1,7 +1,6 @@
 //! The start and the end of the page: what this is, and how it stands.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use lazaret_tree::ChangeKind;
 use lazaret_validator::{Outcome, Severity};
@@ -10,7 +9,7 @@ use super::text::{escaped, name, plain};
 use crate::export::document::seconds;
 use crate::export::report_input::{ReportInput, ReportSubject};
 use crate::file_diff::LineCounts;
-use crate::format::{bytes, command_lines, count, date, elapsed};
+use crate::format::{bytes, command_lines, count, date};
 use crate::subject;
 
 const STYLE: &str = include_str!("style.css");
@@ -212,19 +211,7 @@ fn session(subject: &subject::Subject) -> Vec<(&'static str, String)> {
         ("Started", date(subject.created)),
     ];
     if let Some(end) = subject.end {
-        let took = elapsed(Duration::from_millis(end.duration_ms));
-        let mut words = format!("with {} after {took}", end.exit_code);
-        for (is, word) in [
-            (end.timed_out, ", out of time"),
-            (end.oom_killed, ", out of memory"),
-            (end.interrupted, ", interrupted"),
-            (end.log_truncated, ", its log was cut"),
-        ] {
-            if is {
-                words.push_str(word);
-            }
-        }
-        facts.push(("Ended", plain(&words)));
+        facts.push(("Ended", plain(&end.to_string())));
     }
     facts
 }
