@@ -341,17 +341,23 @@ impl Drop for PausedCommand<'_> {
 }
 
 /// Has the engine pause a container. runc gives up to freeze a cgroup of version 1 in which
-/// processes are made all the time ("unable to freeze"), about once in thirty times: the next
-/// attempt succeeds.
+/// processes are made all the time, and leaves the retry to its caller
+/// (opencontainers/runc#4388). Docker passes on its "unable to freeze", Podman its exit status
+/// alone: so the container is asked.
 fn pause(engine: &dyn Engine, agent: &ContainerName) -> Result<(), EngineError> {
-    const ATTEMPTS: usize = 5;
+    const ATTEMPTS: usize = 10;
     for _ in 1..ATTEMPTS {
         match engine.pause_container(agent) {
-            Err(error) if error.to_string().contains("unable to freeze") => {}
+            Err(EngineError::Refused { .. }) if is_running(engine, agent)? => {}
             done => return done,
         }
     }
     engine.pause_container(agent)
+}
+
+fn is_running(engine: &dyn Engine, agent: &ContainerName) -> Result<bool, EngineError> {
+    let state = engine.container(agent)?.map(|found| found.state);
+    Ok(state == Some(ContainerState::Running))
 }
 
 /// Continues stopped processes if the porter will not: one that gave up has done so itself, one

@@ -207,6 +207,20 @@ fn a_second_look_at_an_unchanged_volume_does_not_pause() {
     running.end();
 }
 
+/// runc gives up to freeze processes that make others all the time.
+#[test]
+fn a_pause_that_the_engine_refused_is_asked_for_again() {
+    let running = Running::new();
+    running.world.engine.order(Some(Fault {
+        at: At::Verb(Verb::PauseContainer, 1),
+        kind: Kind::Refused,
+    }));
+    let looked = running.look();
+    assert!(matches!(looked, Ok(LiveSnapshot::Seen(_))), "{looked:?}");
+    assert!(running.world.engine.met());
+    running.end();
+}
+
 /// Each call to the engine fails in each way; and the engine dies at each call.
 #[test]
 fn flt_09_whatever_fails_while_looking_the_command_goes_on() {
