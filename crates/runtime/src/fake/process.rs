@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::Handler;
@@ -157,7 +158,9 @@ pub(super) fn start(
     let running = Arc::clone(&process);
     let run = move || {
         let outcome = match handler {
-            Some(handler) => handler(call),
+            // As a process that panics ends: one that never ended would be waited for in vain.
+            Some(handler) => panic::catch_unwind(AssertUnwindSafe(|| handler(call)))
+                .unwrap_or(ExecOutcome::Exit(101)),
             None => ExecOutcome::Exit(127),
         };
         running.finish(outcome);
