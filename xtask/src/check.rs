@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::thread;
 
 use anyhow::{Context as _, Result, ensure};
 use xshell::{Cmd, Shell, cmd};
@@ -78,6 +79,9 @@ pub(crate) fn slow_tests(sh: &Shell, porter: &Porter) -> Result<()> {
 /// Runs all other tests without engines. Without root, those that need it run in a user
 /// namespace.
 pub(crate) fn tests(sh: &Shell, porter: &Porter, shown: Shown) -> Result<()> {
+    // Some wait for seconds: with a thread for each core, cores would be idle.
+    let threads = thread::available_parallelism()?.get() + 1;
+    let _threads = sh.push_env("RUST_TEST_THREADS", threads.to_string());
     let skip = |name: &&'static str| ["--skip", *name];
     let skips: Vec<&str> = SLOW.iter().flat_map(skip).collect();
     if rustix::process::geteuid().is_root() {
