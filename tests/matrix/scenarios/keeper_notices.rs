@@ -190,5 +190,15 @@ fn denied(ctx: &Ctx) -> Result<(), String> {
         .expect_text("network: denied b.test:80")?;
     let count = events.stdout.matches("denied b.test").count();
     expect_eq("how often it is told", &count, &1)?;
-    ctx.ok("stop s").map(drop)
+    ctx.ok("stop s")?;
+    // A client that shows the command says it too, with what opens it.
+    let line = "run net -w project --name t --apply never -- bash -c";
+    let shown = ctx.script(line, script).run()?.expect_code(0)?;
+    let note = "note: network: denied b.test:80: no rule allows this host; \
+        `lazaret policy allow t b.test:80` opens it now, `--allow b.test:80` in the next run\n";
+    let count = shown.stderr.matches(note).count();
+    expect_eq("how often it is shown", &count, &1)?;
+    shown
+        .expect_text("`lazaret policy allow t c.test:8080`")
+        .map(drop)
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod beside;
 pub(crate) mod capped;
+mod denial_notes;
 pub mod keys;
 mod terminal;
 mod terminal_input;
@@ -22,6 +23,7 @@ use rustix::termios::tcgetattr;
 
 use crate::app::App;
 use crate::attach::beside::{StdinMode, pass_stdin};
+use crate::attach::denial_notes::DenialNotes;
 use crate::attach::keys::PrefixKey;
 use crate::attach::terminal::{Driven, Terminal, TypingEnd};
 use crate::environment::StreamKind;
@@ -29,7 +31,7 @@ use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::keeper::{plain, words};
 use crate::session_access::live::ask;
 use crate::ui::terminal::{Destination, filtered};
-use crate::ui::{Output, OutputFormat, UiWriter};
+use crate::ui::{Output, OutputFormat, UiWriter, Verbosity};
 
 /// At most one notice in this time.
 const NOTICE_INTERVAL: Duration = Duration::from_secs(1);
@@ -196,6 +198,8 @@ impl Attached<'_> {
 
     fn frames(&self, shown: &mut dyn Shown) -> AttachEnd {
         let mut report = Vec::new();
+        let mut denials = DenialNotes::new(self.session.clone());
+        let is_told = self.app.ui.verbosity() > Verbosity::Quiet;
         while let Ok(Some(frame)) = self.connection.read() {
             match frame.kind {
                 Kind::Data => shown.output(&frame),
@@ -214,6 +218,11 @@ impl Attached<'_> {
                         Happening::RunEnded { .. } => drop(shown.finish()),
                         Happening::NeedsInput { text } if !text.is_empty() => shown.notice(&text),
                         Happening::Disk { .. } => shown.paused(&words(&what)),
+                        Happening::Denied { target, reason } if is_told => {
+                            if let Some(note) = denials.next(&target, reason) {
+                                shown.denied(&note);
+                            }
+                        }
                         _ => {}
                     }
                 }
@@ -248,6 +257,8 @@ trait Shown {
     fn notice(&mut self, _text: &str) {}
     /// The command is paused, which would look as if it hung.
     fn paused(&mut self, line: &str);
+    /// The network refused the command something.
+    fn denied(&mut self, note: &str);
     /// The command prints nothing more, or the user left.
     fn finish(&mut self) -> Left {
         Left::No
@@ -309,6 +320,16 @@ impl Shown for OnTerminal<'_> {
         }
     }
 
+    /// Over what the command has drawn it would be in the way of people who do not care: it waits
+    /// for the end, and terminals that show notifications (OSC 9) tell of it at once.
+    fn denied(&mut self, note: &str) {
+        if self.taken.is_some() {
+            let line = format!("\x1b]9;lazaret {}: {}\x1b\\", self.session, plain(note));
+            drop(self.screen.write_all(line.as_bytes()));
+        }
+        self.message(format!("note: {note}\n").as_bytes());
+    }
+
     fn finish(&mut self) -> Left {
         if let Some(Taken {
             terminal,
@@ -356,5 +377,9 @@ impl Shown for OnStreams {
 
     fn paused(&mut self, line: &str) {
         self.message(format!("warning: {line}\n").as_bytes());
+    }
+
+    fn denied(&mut self, note: &str) {
+        self.message(format!("note: {note}\n").as_bytes());
     }
 }

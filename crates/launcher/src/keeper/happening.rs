@@ -30,8 +30,9 @@ pub(crate) fn words(what: &Happening) -> String {
         Happening::NeedsInput { text } => {
             format!("the command says: {}", escape(text.as_bytes()))
         }
-        Happening::Denied { target } => {
-            format!("network: denied {}", escape(target.as_bytes()))
+        Happening::Denied { target, reason } => {
+            let why = reason.map_or(String::new(), |reason| format!(": {reason}"));
+            format!("network: denied {}{why}", escape(target.as_bytes()))
         }
         Happening::Service {
             service,

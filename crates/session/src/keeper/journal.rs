@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use lazaret_egress::Denied;
 use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +70,9 @@ pub enum Happening {
     Denied {
         /// The host and the port.
         target: String,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Denied>,
     },
     /// A service is somewhere else than it was.
     Service {

@@ -70,7 +70,7 @@ use crate::keeper::message::Exit;
 use crate::keeper::server::Server;
 use crate::lifecycle::command_io::{CommandIo, CommandTerminal};
 use crate::lifecycle::disk_limits::{DiskLimits, DiskState};
-use crate::network::OnDenied;
+use crate::network::{Denial, OnDenied};
 use crate::output::terminal::{CommandInput, Typed};
 use crate::services::Need;
 use crate::services::status::{ServiceChange, ServiceState};
@@ -243,8 +243,8 @@ impl CommandIo for Keeper {
 
     fn on_denied(&self) -> Option<OnDenied> {
         let hub = Arc::clone(&self.live.get()?.hub);
-        Some(Box::new(move |target| {
-            hub.happened(Happening::Denied { target });
+        Some(Box::new(move |Denial { target, reason }| {
+            hub.happened(Happening::Denied { target, reason });
         }))
     }
 

@@ -11,7 +11,7 @@ use lazaret_egress::{Event, Patterns, Verdict};
 use lazaret_tree::{AtPath as _, PathError};
 use serde::{Deserialize, Serialize};
 
-use super::denials::{Denials, OnDenied, denied_target};
+use super::denials::{Denial, Denials, OnDenied, denial};
 
 /// The file in a session's directory: one [`Event`] a line.
 pub const JOURNAL: &str = "egress.jsonl";
@@ -100,14 +100,16 @@ impl DecisionLog {
         line.push(b'\n');
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.totals.count(event);
-        if let (Some(denials), Some(target)) = (&mut state.denials, denied_target(event)) {
+        if let (Some(denials), Some(Denial { target, reason })) =
+            (&mut state.denials, denial(event))
+        {
             let target = match &self.patterns {
                 Some(patterns) => {
                     String::from_utf8_lossy(&patterns.scrub(target.as_bytes())).into_owned()
                 }
                 None => target,
             };
-            denials.note(target, Instant::now());
+            denials.note(Denial { target, reason }, Instant::now());
         }
         let size = line.len() as u64;
         if state.failure.is_some() || state.kept + size > CAP {

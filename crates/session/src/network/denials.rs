@@ -4,10 +4,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use lazaret_egress::{Event, Verdict};
+use lazaret_egress::{Denied, Event, Verdict};
 
-/// Takes the target of a denied connection, as `host:port`.
-pub type OnDenied = Box<dyn Fn(String) + Send>;
+/// A denied connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denial {
+    /// What it asked for, else the address that was denied: `host:port`, or the host alone.
+    pub target: String,
+    /// Why.
+    pub reason: Option<Denied>,
+}
+
+/// Takes denied connections.
+pub type OnDenied = Box<dyn Fn(Denial) + Send>;
 
 /// A target is told of once in this time.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -38,22 +47,23 @@ impl Denials {
     }
 
     /// Tells of a target, unless it was told of less than a minute ago.
-    pub(super) fn note(&mut self, target: String, now: Instant) {
+    pub(super) fn note(&mut self, denial: Denial, now: Instant) {
         self.told
             .retain(|_, told| now.saturating_duration_since(*told) < INTERVAL);
-        if self.told.len() < MOST && !self.told.contains_key(&target) {
-            self.told.insert(target.clone(), now);
-            (self.tell)(target);
+        if self.told.len() < MOST && !self.told.contains_key(&denial.target) {
+            self.told.insert(denial.target.clone(), now);
+            (self.tell)(denial);
         }
     }
 }
 
-/// Returns the target of a denied connection: what it asked for, else the address that was denied.
-pub(super) fn denied_target(event: &Event) -> Option<String> {
+/// Returns the denial that an event tells of.
+pub(super) fn denial(event: &Event) -> Option<Denial> {
     let Event::Decision {
         host,
         port,
         verdict: Verdict::Denied,
+        reason,
         address,
         ..
     } = event
@@ -65,9 +75,13 @@ pub(super) fn denied_target(event: &Event) -> Option<String> {
         ("", None) => return None,
         (host, _) => host.to_owned(),
     };
-    Some(match port {
+    let target = match port {
         Some(port) => format!("{host}:{port}"),
         None => host,
+    };
+    Some(Denial {
+        target,
+        reason: *reason,
     })
 }
 
@@ -80,7 +94,11 @@ mod tests {
     #[test]
     fn a_target_is_told_of_once_a_minute() {
         let (tell, told) = mpsc::channel();
-        let mut denials = Denials::new(Box::new(move |target| drop(tell.send(target))));
+        let mut denials = Denials::new(Box::new(move |denial| drop(tell.send(denial.target))));
+        let denial = |target: &str| Denial {
+            target: target.to_owned(),
+            reason: None,
+        };
         let start = Instant::now();
         for (target, seconds) in [
             ("a:1", 0),
@@ -89,11 +107,11 @@ mod tests {
             ("a:1", 60),
             ("b:1", 61),
         ] {
-            denials.note(target.to_owned(), start + Duration::from_secs(seconds));
+            denials.note(denial(target), start + Duration::from_secs(seconds));
         }
         assert_eq!(told.try_iter().collect::<Vec<_>>(), ["a:1", "b:1", "a:1"]);
         for number in 0..1000 {
-            denials.note(number.to_string(), start + Duration::from_secs(61));
+            denials.note(denial(&number.to_string()), start + Duration::from_secs(61));
         }
         assert_eq!(told.try_iter().count(), MOST - 2);
     }
@@ -102,7 +120,7 @@ mod tests {
     fn a_target_is_what_was_asked_for() {
         let target = |rest: &str| {
             let json = format!(r#"{{"event":"decision","at":1,"id":1,"via":"connect",{rest}}}"#);
-            denied_target(&serde_json::from_str(&json).unwrap())
+            denial(&serde_json::from_str(&json).unwrap()).map(|denial| denial.target)
         };
         for (rest, expected) in [
             (

@@ -14,7 +14,7 @@ mod plan;
 mod port_forward;
 
 pub use decision_log::{JOURNAL, JournalEnd, Totals};
-pub use denials::OnDenied;
+pub use denials::{Denial, OnDenied};
 pub use gateway::{Gateway, GatewayError, NetworkEnd};
 pub use live_policy::{Edited, HandOn, LivePolicy, PolicyEdit, RuleEffect};
 pub use plan::{FIRST_BROKER, Plan, SOCKETS, aliases};
