@@ -10,6 +10,7 @@ mod captures;
 pub mod cli;
 mod commands;
 mod commits;
+mod completion;
 mod config;
 pub mod decide;
 pub mod demo;
@@ -52,10 +53,13 @@ use lazaret_session::cancel::Cancel;
 pub fn main(
     arguments: impl IntoIterator<Item = OsString>,
     env: Environment,
-    streams: Streams,
+    mut streams: Streams,
     cancel: Cancel,
 ) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(code) = completion::answer(cli::command, &arguments, &env, &mut streams) {
+        return code;
+    }
     let cli = match cli::parse(&arguments) {
         Ok(cli) => cli,
         Err(error) => return cli::show_parse_error(&error, &arguments, &env, streams),

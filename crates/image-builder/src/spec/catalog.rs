@@ -86,6 +86,11 @@ impl Catalog {
         Ok(catalog)
     }
 
+    /// Returns the names of the images, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.images.iter().map(|image| image.name.as_str())
+    }
+
     fn add_component(&mut self, name: &str, file: &str, text: &str) -> Result<(), SpecError> {
         let name = name.parse::<ComponentName>().map_err(named(file))?;
         if self.component(&name).is_some() {

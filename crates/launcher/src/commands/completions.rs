@@ -1,10 +1,14 @@
 //! `lazaret completions`.
 
 use crate::app::App;
+use crate::completion;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 
 /// Print the completion script of a shell
+///
+/// It completes names of sessions, profiles, groups, images and rules too, by asking lazaret: both
+/// must be of the same version.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Shell
@@ -12,9 +16,7 @@ pub struct Args {
     pub shell: clap_complete::Shell,
 }
 
-pub(crate) fn run(args: Args, mut cli: clap::Command, app: &App) -> Result<ExitCode, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut cli, "lazaret", &mut script);
-    app.ui.result(String::from_utf8_lossy(&script).trim_end());
+pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
+    app.ui.result(completion::script(args.shell)?.trim_end());
     Ok(ExitCode::SUCCESS)
 }

@@ -167,7 +167,7 @@ pub(crate) fn run(command: Command, line: CommandLine, app: &App) -> Result<Exit
         Command::Volume(command) => volume::run(command, app),
         Command::Image(command) => image::run(command, app),
         Command::Profile(command) => profile::run(command, app),
-        Command::Completions(args) => completions::run(args, (line.describe)(), app),
+        Command::Completions(args) => completions::run(args, app),
         Command::Man(args) => man::run(args, (line.describe)(), app),
     }
 }

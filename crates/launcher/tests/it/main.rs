@@ -2,6 +2,7 @@
 
 mod check;
 mod choice;
+mod completion;
 mod demo;
 mod drivers;
 mod engines;

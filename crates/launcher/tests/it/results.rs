@@ -46,13 +46,15 @@ fn flt_18_a_full_disk_is_an_error() {
 fn flt_18_a_slow_reader_gets_everything() {
     let env = TestEnvironment::new();
     let (mut reader, writer) = std::io::pipe().unwrap();
+    // Less than the text.
+    rustix::pipe::fcntl_setpipe_size(&reader, 16 << 10).unwrap();
     let lazaret = env
-        .bare(&["completions", "zsh"])
+        .bare(&["man", "--markdown"])
         .stdin_null()
         .stdout_file(writer)
         .start()
         .unwrap();
-    // More than a pipe holds at once: it is read once no whole page is left in it.
+    // It is read once no whole page is left in it.
     let room = rustix::pipe::fcntl_getpipe_size(&reader).unwrap() as u64;
     while rustix::io::ioctl_fionread(&reader).unwrap() + 4096 <= room {
         assert!(lazaret.try_wait().unwrap().is_none(), "it ended before");
