@@ -27,8 +27,8 @@ pub struct Case {
     pub contents: Contents,
     /// The session that it came out of; `None` for two trees that were only compared.
     pub subject: Option<Subject>,
-    /// Where all of it may be listed; nowhere if it is no session's.
-    pub listing: Option<PathBuf>,
+    /// The session's directory, where all of it may be listed; `None` if it is no session's.
+    pub session_dir: Option<PathBuf>,
     /// What was sent in.
     pub(super) baseline: Tree,
     /// What came out and is not carried.

@@ -36,8 +36,8 @@ pub struct GateInput {
     pub policy: Policy,
     /// The session that it came out of; `None` for two trees that were only compared.
     pub subject: Option<Subject>,
-    /// Where all of it may be listed; `None` if nowhere.
-    pub listing: Option<PathBuf>,
+    /// The session's directory, where all of it may be listed; `None` if it is no session's.
+    pub session_dir: Option<PathBuf>,
 }
 
 /// The limits that the gate holds a collection to, fixed when the session starts.

@@ -95,7 +95,7 @@ impl Case {
             ignored,
             contents,
             subject: input.subject,
-            listing: input.listing,
+            session_dir: input.session_dir,
             baseline: input.baseline,
             refusals: input.refusals,
             notes,

@@ -7,7 +7,7 @@ mod tests;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -41,8 +41,8 @@ pub struct GateAdapter<'a> {
     places: Vec<Option<u32>>,
     /// What was shown last on the apply screen.
     shown: Option<Proposal>,
-    /// Where reports are written; `None` if nowhere.
-    reports: Option<PathBuf>,
+    /// The reports that were written last.
+    exported: Vec<PathBuf>,
     /// Where commits are read; `None` if there are none.
     commits: Option<Box<dyn CommitSource + 'a>>,
     /// What reports say of the commits.
@@ -65,20 +65,12 @@ impl<'a> GateAdapter<'a> {
             whole,
             places: Vec::new(),
             shown: None,
-            reports: None,
+            exported: Vec::new(),
             commits: None,
             waiting: None,
         };
         let items = adapter.items(choices);
         Ok((adapter, items))
-    }
-
-    /// Lets it write reports into a directory.
-    pub fn exporting(self, dir: &Path) -> Self {
-        Self {
-            reports: Some(dir.to_owned()),
-            ..self
-        }
     }
 
     /// Lets it read commits, and tell of them in reports.
@@ -88,6 +80,11 @@ impl<'a> GateAdapter<'a> {
             waiting: Some(waiting),
             ..self
         }
+    }
+
+    /// Returns the reports that were written last.
+    pub fn exported(&self) -> &[PathBuf] {
+        &self.exported
     }
 
     /// Returns what taking everything comes to.
@@ -386,7 +383,7 @@ impl ReviewBackend for GateAdapter<'_> {
     }
 
     fn export(&mut self, items: &[Item]) -> Result<String, ReviewBackendError> {
-        let (Some(dir), Some(subject)) = (&self.reports, &self.case.subject) else {
+        let (Some(dir), Some(subject)) = (&self.case.session_dir, &self.case.subject) else {
             return Err(ReviewBackendError::NoSession);
         };
         let proposal = self.case.propose(&self.choices(items)?)?;
@@ -399,10 +396,9 @@ impl ReviewBackend for GateAdapter<'_> {
             Vec::new(),
         )?;
         input.commits = self.waiting.clone();
-        let written = export::write_all(&input, self.case, dir)?;
-        let names = written.iter().filter_map(|path| path.file_name());
-        let names: Vec<String> = names.map(|name| escape(name.as_encoded_bytes())).collect();
-        Ok(format!("Wrote {}.", names.join(", ")))
+        self.exported = export::write_all(&input, self.case, dir)?;
+        let said = "Wrote a patch and two reports; their paths are printed at the end.";
+        Ok(said.to_owned())
     }
 }
 

@@ -185,7 +185,7 @@ pub fn compare(
         workspace: base,
         policy,
         subject: None,
-        listing: None,
+        session_dir: None,
     })?;
     Ok(Comparison {
         case,

@@ -112,11 +112,11 @@ pub fn write(
     }
 }
 
-/// Writes all forms into `dir`, as `lazaret-NAME.patch`, `.json` and `.html`, and returns
-/// the files. This is what the prompt's `export` does.
+/// Writes all forms into `dir`, as `lazaret-NAME.patch`, `.json` and `.html`, in place of earlier
+/// ones, and returns the files. This is what the prompt's `export` does.
 ///
 /// # Errors
-/// When one of the files exists; then none is written. Else as [`write()`].
+/// As [`write()`].
 pub fn write_all(
     input: &ReportInput<'_>,
     case: &Case,
@@ -124,13 +124,12 @@ pub fn write_all(
 ) -> Result<Vec<PathBuf>, ExportError> {
     let name = input.subject.name();
     let path = |form: Form| dir.join(format!("lazaret-{name}.{}", form.extension()));
-    for form in Form::ALL {
-        file::check(&path(form), IfExists::Keep)?;
-    }
     let mut written = Vec::new();
     for form in Form::ALL {
         let path = path(form);
-        file::write(&path, IfExists::Keep, |out| write(form, input, case, out))?;
+        file::write(&path, IfExists::Replace, |out| {
+            write(form, input, case, out)
+        })?;
         written.push(path);
     }
     Ok(written)

@@ -119,7 +119,7 @@ impl Desk {
             workspace: self.open("workspace"),
             policy: self.policy.clone(),
             subject: None,
-            listing: None,
+            session_dir: None,
         })
         .unwrap()
     }

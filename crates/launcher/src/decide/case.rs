@@ -12,7 +12,6 @@ use lazaret_transfer::{BlobStore, Collection, HistoryState, MergeBases, Workspac
 use lazaret_tree::Tree;
 use lazaret_validator::Policy;
 
-use super::full_listing;
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use lazaret_session::live::view::LiveView;
@@ -52,7 +51,7 @@ pub fn open_case(
         workspace,
         policy,
         subject: Some(record.subject()),
-        listing: Some(dir.file(full_listing::NAME)),
+        session_dir: Some(dir.path().to_owned()),
     })?;
     heed_applied(&mut case, dir)?;
     Ok(case)
@@ -84,7 +83,7 @@ pub fn preview(
         workspace: workspace_of(record)?,
         policy: policy_of(record, env, live_view.session(), live_view.baseline())?,
         subject: Some(record.subject()),
-        listing: None,
+        session_dir: None,
     })?;
     heed_applied(&mut case, live_view.session())?;
     allowlist.tell(&mut case)?;

@@ -61,7 +61,7 @@ struct Stored {
 impl Draft {
     /// Returns the place of a case's draft; `None` for a case that is no stored session's.
     pub(super) fn of(case: &Case) -> Option<Self> {
-        let path = case.listing.as_deref()?.with_file_name(NAME);
+        let path = case.session_dir.as_ref()?.join(NAME);
         let changes = ChangeSet::new(case.shared_changes().to_vec());
         Some(Self {
             path,

@@ -21,12 +21,13 @@ pub const NAME: &str = "changes.txt";
 /// Writes the list where a summary of the proposal leaves something out, and says where it
 /// is. A case that is no session's has no place for it.
 pub fn keep(case: &Case, proposal: &Proposal, ui: &Ui) {
-    let Some(path) = &case.listing else { return };
+    let Some(dir) = &case.session_dir else { return };
     if !summary::is_partial(proposal, ui) {
         return;
     }
-    let shown = ui.whole_place(path);
-    match replace(path, |out| write(out, case, proposal)) {
+    let path = dir.join(NAME);
+    let shown = ui.whole_place(&path);
+    match replace(&path, |out| write(out, case, proposal)) {
         Ok(()) => ui.status(&format!("full list: {shown}")),
         Err(failure) => ui.failure(&failure),
     }

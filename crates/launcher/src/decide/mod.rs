@@ -13,7 +13,7 @@ pub mod settle;
 pub mod summary;
 pub mod waiting_commits;
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use lazaret_gate::case::Case;
@@ -23,7 +23,6 @@ use lazaret_gate::decision::{
 };
 use lazaret_gate::export::{self, ExportError, ReportInput, ReportSubject};
 use lazaret_gate::proposal::{ItemState, Proposal};
-use lazaret_tree::escape;
 
 use self::select::select;
 use self::waiting_commits::WaitingCommits;
@@ -71,7 +70,7 @@ const COMMITS: Choice = choice("c", "commits", "show commits made inside, and la
 const EXPORT: Choice = choice(
     "e",
     "export",
-    "write a patch and reports into this directory",
+    "write a patch and reports beside the session",
 );
 const KEEP: Choice = choice("k", "keep", "decide later; nothing is lost");
 
@@ -273,29 +272,31 @@ fn refuse(all: usize, context: AskContext<'_>) -> Decision {
     }
 }
 
-/// Writes all forms of a report into the current directory. A failure is said, and the
-/// question asked again.
+/// Writes all forms of a report into the session's directory: in the workspace they would be
+/// taken for a part of it. A failure is said, and the question asked again.
 fn write_out(case: &Case, context: &mut AskContext<'_>) {
     let ui = context.ui;
-    let Some(subject) = &case.subject else { return };
+    let (Some(subject), Some(dir)) = (&case.subject, &case.session_dir) else {
+        return;
+    };
     let commits = context.commits.report();
     let write = || -> Result<_, ExportError> {
         let proposal = export::propose(case)?;
         let (subject, now) = (ReportSubject::Session(subject), SystemTime::now());
         let mut input = ReportInput::new(subject, case, &proposal, now, Vec::new())?;
         input.commits = commits;
-        export::write_all(&input, case, Path::new(""))
+        export::write_all(&input, case, dir)
     };
     match write() {
-        Ok(files) => {
-            for file in files {
-                ui.status(&format!(
-                    "wrote {}",
-                    escape(file.as_os_str().as_encoded_bytes())
-                ));
-            }
-        }
+        Ok(files) => say_written(&files, ui),
         Err(error) => ui.failure(&error.into()),
+    }
+}
+
+/// Says which files were written.
+pub(crate) fn say_written(files: &[PathBuf], ui: &Ui) {
+    for file in files {
+        ui.status(&format!("wrote {}", ui.whole_place(file)));
     }
 }
 

@@ -1,7 +1,5 @@
 //! The review of a case on the whole screen: joins the gate, the review and the terminal.
 
-use std::path::Path;
-
 use lazaret_gate::allowlist::Entry;
 use lazaret_gate::case::Case;
 use lazaret_gate::choices::Choices;
@@ -15,7 +13,7 @@ use lazaret_review::run::{self, ReviewEnd};
 use lazaret_review::view::Palette;
 
 use super::draft::{Draft, Restored};
-use super::{AskContext, full_listing};
+use super::{AskContext, full_listing, say_written};
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::ui::review_console::ReviewConsole;
 
@@ -79,9 +77,8 @@ fn look(case: &Case, choices: &Choices, context: &mut AskContext<'_>) -> Result<
         Some(draft) => draft.restore(case, &mut choices)?,
         None => Restored::Nothing,
     };
-    let (adapter, items) = GateAdapter::new(case, &choices)?;
+    let (mut adapter, items) = GateAdapter::new(case, &choices)?;
     full_listing::keep(case, adapter.whole(), ui);
-    let mut adapter = adapter.exporting(Path::new("."));
     let workspace = case.contents.workspace().path();
     let subject = case.subject.as_ref();
     let title = Title {
@@ -119,6 +116,7 @@ fn look(case: &Case, choices: &Choices, context: &mut AskContext<'_>) -> Result<
             .or_fail(FailureKind::State, "the terminal can't be used")?;
         run::run(&mut review, &mut adapter, &mut screen)?
     };
+    say_written(adapter.exported(), ui);
     if let Some(draft) = &draft {
         match end {
             ReviewEnd::By(ReviewAnswer::Apply | ReviewAnswer::Discard) => draft.remove()?,

@@ -35,7 +35,7 @@ impl Desk {
             workspace: WorkspaceDir::open_ambient(&workspace).unwrap(),
             policy: Policy::shipped(),
             subject: None,
-            listing: None,
+            session_dir: None,
         })
         .unwrap();
         Self { case, root }

@@ -35,7 +35,7 @@ impl World {
             workspace: WorkspaceDir::open_ambient(&root.path().join("workspace")).unwrap(),
             policy: Policy::shipped(),
             subject: None,
-            listing: None,
+            session_dir: None,
         };
         Self { parts, root }
     }

@@ -31,7 +31,8 @@ impl SessionDir {
         Self::new("test".parse().unwrap(), path.to_path_buf())
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Returns the directory.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 

@@ -370,15 +370,19 @@ fn choices_about_other_changes_are_dropped() {
 }
 
 #[test]
-fn a_patch_of_what_is_chosen_is_written_where_the_user_is() {
+fn a_patch_of_what_is_chosen_is_written_beside_the_session() {
     let world = world();
+    let patch = world.lock().unwrap().dir().file("lazaret-shop.patch");
+    std::fs::write(&patch, "an earlier one").unwrap();
     let mut terminal = Terminal::open(&world, "", &[]);
     terminal.wait_for("3 of 3 will be applied");
     terminal.press("e");
-    terminal.wait_for("Wrote lazaret-shop.patch, lazaret-shop.json, lazaret-shop.html.");
-    let patch = std::fs::read_to_string(world.path("lazaret-shop.patch")).unwrap();
+    terminal.wait_for("Wrote a patch and two reports; their paths are printed at the end.");
+    let patch = std::fs::read_to_string(&patch).unwrap();
     assert!(patch.contains("\n-two\n+three\n"), "{patch}");
+    assert!(!world.path("lazaret-shop.patch").exists());
     terminal.press("q");
+    terminal.wait_for("wrote ~/xdg/lazaret/sessions/shop/lazaret-shop.patch");
     assert_eq!(terminal.end().0, Some(120));
     assert_kept(&world);
 }
@@ -552,18 +556,15 @@ fn g9_export_at_the_question_writes_and_asks_again() {
     let mut terminal = Terminal::open(&world, "", &[("TERM", "dumb")]);
     terminal.wait_for("[e]xport");
     terminal.press("e\n");
+    let dir = world.path("xdg/lazaret/sessions/shop");
     for form in ["patch", "json", "html"] {
-        terminal.wait_for(&format!("wrote lazaret-shop.{form}"));
-        let written =
-            std::fs::read(world.root.path().join(format!("lazaret-shop.{form}"))).unwrap();
+        let name = format!("lazaret-shop.{form}");
+        terminal.wait_for(&format!("wrote ~/xdg/lazaret/sessions/shop/{name}"));
+        let written = std::fs::read(dir.join(name)).unwrap();
         assert!(!written.is_empty(), "{form}");
     }
-    // What is there already is not written over.
-    terminal.wait_until(|screen| screen.contents().matches("[e]xport").count() == 2);
-    terminal.press("e\n");
-    terminal.wait_for("exists");
     // What is typed before a question is thrown away.
-    terminal.wait_until(|screen| screen.contents().matches("[e]xport").count() == 3);
+    terminal.wait_until(|screen| screen.contents().matches("[e]xport").count() == 2);
     terminal.press("k\n");
     assert_eq!(terminal.end().0, Some(120));
     assert_kept(&world);
