@@ -41,3 +41,4 @@ pub mod subject;
 pub mod three_sides;
 pub mod tip_report;
 pub mod unlanded;
+pub mod waiting;

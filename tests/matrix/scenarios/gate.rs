@@ -19,6 +19,7 @@ scenarios! {
     "gate/allow-by-name-and-for-good" => allowed;
     "gate/a-mode-alone-is-applied" => mode_alone;
     "gate/pick-paths" => pick;
+    "gate/what-waits-is-counted-and-completed" => counted;
     "gate/rm-refuses-unseen-changes" => rm_refuses;
     "gate/excluded-is-not-deleted" => excluded;
     "gate/new-caches-stay-in-the-copy" => caches;
@@ -189,6 +190,32 @@ fn pick(ctx: &Ctx) -> Result<(), String> {
     ctx.tree_is(&workspace, "f a \"a\\n\"\nf dir/c \"c\\n\"\n")?;
     ctx.ok("discard s --yes")?;
     Ok(())
+}
+
+fn counted(ctx: &Ctx) -> Result<(), String> {
+    kept(ctx)?;
+    ctx.ok("ls")?.expect_text("  +1 ~1 -1  ")?;
+    let shell = ctx
+        .call(&["--", "lazaret", "rm", ""])
+        .env("LAZARET_COMPLETE", "fish");
+    let completed = shell.run()?.expect_code(0)?.stdout;
+    let sessions: Vec<_> = completed
+        .lines()
+        .filter(|line| line.contains('\t'))
+        .collect();
+    expect("the session is completed", || sessions.contains(&"s\tkept"))?;
+    ctx.ok("apply s a --yes")?;
+    ctx.ok("ls")?.expect_text("  +1 -1  ")?;
+    let listed = ctx.run_json("ls --json")?;
+    let left = serde_json::json!({ "added": 1, "modified": 0, "deleted": 1, "blocked": 0 });
+    expect_eq("what waits", &listed[0]["waiting"], &left)?;
+    ctx.ok("apply s --yes")?;
+    let listed = ctx.run_json("ls --json")?;
+    expect_eq(
+        "nothing waits",
+        &listed[0]["waiting"],
+        &serde_json::Value::Null,
+    )
 }
 
 fn rm_refuses(ctx: &Ctx) -> Result<(), String> {

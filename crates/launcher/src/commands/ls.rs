@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use lazaret_gate::waiting::WaitingChanges;
 use lazaret_runtime::SessionId;
 use lazaret_tree::escape;
 use serde::{Serialize, Serializer};
@@ -52,6 +53,8 @@ struct Row {
     from: Option<FromBranch>,
     /// The volume that outlives the gate; null where none does.
     volume: Option<String>,
+    /// What waits for a decision; null if nothing does.
+    waiting: Option<WaitingChanges>,
     /// What was committed inside and is not in the workspace's repository.
     commits: Unlanded,
 }
@@ -91,6 +94,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             created: record.created,
             from: record.from_branch().cloned(),
             volume: is_kept(&record).then(|| record.volume().to_string()),
+            waiting: record.waiting.filter(|_| status.state == State::Kept),
             commits: record.commits,
         });
     }
@@ -151,7 +155,7 @@ struct Column {
     text: fn(&Row) -> String,
 }
 
-const COLUMNS: [Column; 4] = [
+const COLUMNS: [Column; 5] = [
     Column {
         heading: "SESSION",
         text: |row| row.session.to_string(),
@@ -159,6 +163,13 @@ const COLUMNS: [Column; 4] = [
     Column {
         heading: "STATE",
         text: |row| state(row).to_owned(),
+    },
+    Column {
+        heading: CHANGES,
+        text: |row| {
+            row.waiting
+                .map_or(String::new(), |waiting| waiting.to_string())
+        },
     },
     Column {
         heading: "AGE",
@@ -170,7 +181,9 @@ const COLUMNS: [Column; 4] = [
     },
 ];
 /// Columns that a narrow terminal does without, the first one first.
-const SPARED: [&str; 2] = ["PROFILE", "AGE"];
+const SPARED: [&str; 3] = ["PROFILE", "AGE", CHANGES];
+/// A column that is there only if something waits.
+const CHANGES: &str = "CHANGES";
 /// What the workspace gets at least.
 const LEAST_PLACE: usize = 16;
 /// Between two columns.
@@ -207,6 +220,7 @@ impl Filled {
 /// The columns that a terminal of some width has room for.
 fn fitting(rows: &[Row], width: usize) -> Vec<Filled> {
     let mut all = Vec::from_iter(COLUMNS.map(|column| Filled::of(column, rows)));
+    all.retain(|column| column.heading != CHANGES || rows.iter().any(|row| row.waiting.is_some()));
     for spared in SPARED {
         let taken: usize = all.iter().map(|column| column.width + GAP).sum();
         if taken + LEAST_PLACE > width {

@@ -7,6 +7,7 @@ pub mod workspace_lock;
 use lazaret_gate::case::Case;
 use lazaret_gate::decision::Decision;
 use lazaret_gate::proposal::Proposal;
+use lazaret_gate::waiting::WaitingChanges;
 use lazaret_runtime::EngineError;
 use lazaret_transfer::ApplyError;
 use lazaret_tree::PathError;
@@ -125,6 +126,10 @@ pub fn settle(
             session.tell(AuditEvent::Approved(approval), Durability::Synced)?;
             staging = apply::apply(session, case, plan, context)?;
             if plan.left + plan.held > 0 || has_commits {
+                let waiting = case.whole();
+                let waiting =
+                    waiting.and_then(|whole| WaitingChanges::of(whole, Some(&plan.taken)));
+                session.update(|record| record.waiting = waiting)?;
                 return leave_rest(session, plan.left, context.volume, staging);
             }
             Outcome::Applied
@@ -138,7 +143,13 @@ pub fn settle(
             session.update(|record| record.rejection = why)?;
             Outcome::Rejected
         }
-        Decision::Keep(_) => Outcome::Kept,
+        Decision::Keep(_) => {
+            let waiting = case
+                .whole()
+                .and_then(|whole| WaitingChanges::of(whole, None));
+            session.update(|record| record.waiting = waiting)?;
+            Outcome::Kept
+        }
     };
     let volume = finish(session, outcome, context.volume)?;
     Ok(SettleResult {
@@ -209,6 +220,7 @@ pub fn finish(
         record.phase = phase;
         if phase == Phase::Settled {
             record.settled_at(Moment::now());
+            record.waiting = None;
         }
         if outcome == Outcome::Discarded {
             // What the volume holds is of no use any more.

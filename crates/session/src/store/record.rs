@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_gate::subject::Subject;
 use lazaret_gate::unlanded::Unlanded;
+use lazaret_gate::waiting::WaitingChanges;
 use lazaret_runtime::{ContainerName, ServiceName, SessionId, VolumeName};
 use lazaret_transfer::FileIdentity;
 use lazaret_tree::RelPathBuf;
@@ -96,6 +97,9 @@ pub struct Record {
     pub rejection: Option<(String, String)>,
     /// How many changes the user left for later in the apply that [`Phase::Applying`] names.
     pub left_out: u64,
+    /// What waited for a decision when the gate was last left; `None` where nothing did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<WaitingChanges>,
     /// The number of the apply that [`Phase::Applying`] is about: only its journal tells how
     /// far it came, and those of earlier ones say nothing of it.
     #[serde(default)]
@@ -326,6 +330,7 @@ impl Record {
             landed_as: None,
             rejection: None,
             left_out: 0,
+            waiting: None,
             applying: None,
             undone: Vec::new(),
             settled: None,
