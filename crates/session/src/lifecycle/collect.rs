@@ -121,7 +121,11 @@ fn bring_out(
     let guard = cx.kill_on_cancel(lease.name());
     let outcome = fetch_all(session, lease.name(), porter, known, texts, counter, cx);
     drop(guard);
-    cx.removals.remove(lease);
+    match session.share_lock() {
+        Ok(lock) => cx.removals.remove(lease, lock),
+        // A failure is among the unremoved.
+        Err(_) => drop(lease.release()),
+    }
     if !matches!(outcome, Ok(Ok(_))) {
         // A half-filled spool is useless, and may be what filled the disk (FLT-07).
         drop(fs::remove_dir_all(session.dir().file("quarantine")));

@@ -92,12 +92,13 @@ impl Stopped {
             }
             // Beside the collection: nothing of it is running any more.
             let container = ContainerLease::adopt(&cx.engine, &agent);
+            let lock = session.share_lock()?;
             match session.record().egress {
-                None => cx.removals.remove(container),
+                None => cx.removals.remove(container, lock),
                 Some(_) => {
                     let gateway = ContainerLease::adopt(&cx.engine, &session.record().gateway());
                     let sockets = VolumeLease::adopt(&cx.engine, &session.record().sockets());
-                    (cx.removals).remove_sharing(vec![container, gateway], sockets);
+                    (cx.removals).remove_sharing(vec![container, gateway], sockets, lock);
                 }
             }
             session.update(|record| {
