@@ -15,6 +15,7 @@ use crate::watch::wait_until;
 scenarios! {
     any engine;
     "group/levels" => levels;
+    "group/mail-followed" => followed;
     "group/mail-hostile" => hostile;
     "group/mail-killed" => killed;
 }
@@ -120,6 +121,39 @@ fn levels(ctx: &Ctx) -> Result<(), String> {
     ctx.ok(&["mail", "ack", "a", &waiting[1]["id"].to_string()])?;
     ctx.ok(&["group", "rm", "a"])?;
     Ok(())
+}
+
+/// A message that is left while no turn runs is printed by who follows, and an interruption of
+/// that loses nothing.
+fn followed(ctx: &Ctx) -> Result<(), String> {
+    project(ctx, "")?;
+    let message =
+        |text: &str| format!("{{\"type\":\"message\",\"to\":\"a@g.us\",\"text\":\"{text}\"}}");
+    let first = format!(
+        "echo '{}' > $LAZARET_MAIL/out/messages/1.json\n",
+        message("in a turn")
+    );
+    script(ctx, "groups/a/mail.sh", &first)?;
+    said(ctx, "a", "sh mail.sh")?;
+    let session = ctx.run_json("group show a --json")?["session"].clone();
+    let session = session.as_str().ok_or("the group has no session")?;
+    let following = ctx.spawn("mail a --follow")?;
+    // It has looked once.
+    following.until_said("\"text\":\"in a turn\"")?;
+    let second = format!(
+        "echo '{}' > ~/mail/out/messages/2.json",
+        message("by itself")
+    );
+    ctx.ok(&["exec", session, "--", "sh", "-c", &second])?;
+    following.until_said("\"text\":\"by itself\"")?;
+    following.signal(Signal::INT)?;
+    following.wait()?.expect_code(130)?;
+    expect_eq(
+        "what waits",
+        &texts(ctx, "a")?,
+        &vec!["in a turn".to_owned(), "by itself".to_owned()],
+    )?;
+    end(ctx, &["a"])
 }
 
 /// Files that are no mail, the reason of each, and one that is.

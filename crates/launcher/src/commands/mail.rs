@@ -1,22 +1,25 @@
 //! `lazaret mail`.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::message::Request;
 use lazaret_session::mail::exchange::{exchange, process};
 use lazaret_session::mail::index::Accepted;
 use lazaret_session::mail::mailbox::Mailbox;
-use lazaret_session::store::Store;
+use lazaret_session::store::{SessionDir, Store};
 
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::groups::Groups;
 
-/// How soon to look for new mail.
+/// How soon to read what other processes took in.
 const AGAIN: Duration = Duration::from_millis(200);
+
+/// How soon to look into the mailbox.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// What is said if the mail can't be had.
 const BROKEN: &str = "the mail can't be read";
@@ -77,11 +80,17 @@ fn ack(mailbox: &Mailbox, group: &str, ids: Vec<u64>, app: &App) -> Result<ExitC
 }
 
 fn show(mailbox: &Mailbox, group: &str, follow: bool, app: &App) -> Result<ExitCode, Failure> {
-    if let Err(failure) = look(mailbox, group, app)? {
-        app.ui.warn(&failure.chain().join(": "));
-    }
-    let mut last = 0;
+    Groups::load(&app.env)?.get(group)?;
+    let (mut last, mut looked, mut warned) = (0, None::<Instant>, None);
     loop {
+        if looked.is_none_or(|looked| looked.elapsed() >= LOOK_AGAIN) {
+            looked = Some(Instant::now());
+            let failed = look(group, app).err();
+            if let Some(failure) = failed.filter(|failed| warned != Some(failed.chain())) {
+                warn(&failure, app);
+                warned = Some(failure.chain());
+            }
+        }
         let waiting = mailbox.waiting_of(group);
         let waiting = waiting.or_fail(FailureKind::State, BROKEN)?;
         for one in waiting.iter().filter(|one| one.id > last) {
@@ -100,22 +109,41 @@ fn show(mailbox: &Mailbox, group: &str, follow: bool, app: &App) -> Result<ExitC
 
 /// Takes what lies in the mailbox of a session that runs; one that does not is read by its next
 /// turn.
-fn look(mailbox: &Mailbox, name: &str, app: &App) -> Result<Result<(), Failure>, Failure> {
-    let groups = Groups::load(&app.env)?;
-    let session = groups.get(name)?.session()?;
-    let roster = groups.roster(name)?;
+fn look(group: &str, app: &App) -> Result<(), Failure> {
+    let session = Groups::load(&app.env)?.get(group)?.session()?;
     let store = Store::open_if_there(&app.env.state_dir()?)?;
-    let dir = store.and_then(|store| store.find(&session).ok());
-    let Some(dir) = dir else {
-        return Ok(Ok(()));
+    let Some(dir) = store.and_then(|store| store.find(&session).ok()) else {
+        return Ok(());
     };
-    Ok(match Connection::ask(&dir, &Request::Exec(process())) {
-        Ok(Some((connection, _))) => {
-            exchange(&connection, mailbox, &roster, &dir).or_fail(FailureKind::State, BROKEN)
-        }
+    match Connection::ask(&dir, &Request::Exec(process())) {
+        Ok(Some((connection, _))) => take(group, &dir, &connection, app),
         // It ends, or is busy with its start.
         Ok(None) | Err(_) => Ok(()),
-    })
+    }
+}
+
+/// Takes what lies in a group's mailbox, by a [`process`] in its session, and shows its command
+/// what there is. What can't be taken stays there for the next look.
+///
+/// # Errors
+/// The mail can't be kept.
+pub(crate) fn take(
+    group: &str,
+    session: &SessionDir,
+    connection: &Connection,
+    app: &App,
+) -> Result<(), Failure> {
+    // As it is now: a turn may have taken long.
+    let roster = Groups::load(&app.env)?.roster(group)?;
+    let broken = "the mail can't be kept";
+    let mailbox = Mailbox::open(&app.env.state_dir()?).or_fail(FailureKind::State, broken)?;
+    exchange(connection, &mailbox, &roster, session).or_fail(FailureKind::State, broken)
+}
+
+/// Says why mail was not taken.
+pub(crate) fn warn(failure: &Failure, app: &App) {
+    let text = failure.chain().join(": ");
+    app.ui.warn(&format!("the mail stays where it is: {text}"));
 }
 
 /// Returns mail as a line without control characters, DEL and C1 among them.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 
+use lazaret_protocol::PORTER_PATH;
 use lazaret_runtime::{EnvName, Process, ProcessControl, Stdin, Terminal, WhenAbandoned};
 
 use super::answer::{refuse, refused, reply};
@@ -30,10 +31,10 @@ pub(super) fn serve(
         Ok(beside) => beside,
         Err(no) => return refuse(stream, no),
     };
-    if let Err(no) = hub.exec_begins() {
+    if let Err(no) = hub.exec_begins(role) {
         return refuse(stream, no);
     }
-    let _counted = Counted(hub);
+    let _counted = Counted { hub, role };
     let turn = match role {
         Role::Turn | Role::StandingTurn => match Turn::begin(hub) {
             Ok(turn) => Some(turn),
@@ -77,11 +78,14 @@ pub(super) fn serve(
 }
 
 /// Counts the process, for as long as it is served.
-struct Counted<'a>(&'a Hub);
+struct Counted<'a> {
+    hub: &'a Hub,
+    role: Role,
+}
 
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        self.0.exec_ended();
+        self.hub.exec_ended(self.role);
     }
 }
 
@@ -111,6 +115,10 @@ fn beside(exec: Exec) -> Result<Beside, Refused> {
     let invalid = |text: &str| refused(RefusalCode::Invalid, text.to_owned());
     if exec.argv.first().is_none_or(String::is_empty) {
         return Err(invalid("no command"));
+    }
+    // Its output is shown as it is.
+    if exec.role == Role::Porter && exec.argv.first().is_none_or(|word| word != PORTER_PATH) {
+        return Err(invalid("this is no porter"));
     }
     let mut env = BTreeMap::new();
     for (name, value) in exec.env {

@@ -19,7 +19,7 @@ use super::journal::{Happening, Journal, SessionEvent, StopCause};
 use super::limits::Limits;
 use super::message::{
     Accepted, Attach, AttachMode, Exit, KeeperState, KeeperStatus, RefusalCode, Refused, Reply,
-    Stored,
+    Role, Stored,
 };
 use super::state::{Attached, Disk, State, tell_event};
 use crate::cancel::Cancel;
@@ -274,7 +274,7 @@ impl Hub {
     }
 
     /// Counts a process beside the command.
-    pub(super) fn exec_begins(&self) -> Result<(), Refused> {
+    pub(super) fn exec_begins(&self, role: Role) -> Result<(), Refused> {
         /// The most of them at once; PID 1 has as many places.
         const MOST: usize = 31;
         let mut state = self.lock();
@@ -282,7 +282,7 @@ impl Hub {
         state.is_not_paused()?;
         has_room(state.execs, MOST)?;
         state.execs += 1;
-        state.quiet_since = Instant::now();
+        state.note_use(role);
         Ok(())
     }
 
@@ -303,10 +303,10 @@ impl Hub {
     }
 
     /// Counts one less.
-    pub(super) fn exec_ended(&self) {
+    pub(super) fn exec_ended(&self, role: Role) {
         let mut state = self.lock();
         state.execs = state.execs.saturating_sub(1);
-        state.quiet_since = Instant::now();
+        state.note_use(role);
     }
 
     /// Returns where the session is.

@@ -13,7 +13,7 @@ use super::drawn::{Drawn, Printed};
 use super::frame::{Channel, Frame, Kind};
 use super::journal::{Happening, Journal, SessionEvent, StopCause};
 use super::limits::Limits;
-use super::message::{KeeperState, RefusalCode, Refused};
+use super::message::{KeeperState, RefusalCode, Refused, Role};
 use crate::lifecycle::disk_limits::DiskExcess;
 use crate::output::terminal::Typed;
 
@@ -136,6 +136,14 @@ impl State {
         self.execs > 0
             || clients
                 .any(|attached| attached.drives || attached.client.delivery == Delivery::Lossless)
+    }
+
+    /// Notes that a process beside the command is used. A look of lazaret's own is no work: one
+    /// that comes again and again would keep a session up that `limits.idle` ends.
+    pub(super) fn note_use(&mut self, role: Role) {
+        if role != Role::Porter {
+            self.quiet_since = Instant::now();
+        }
     }
 
     /// Whether a client drives; `None` once the session is over for it.

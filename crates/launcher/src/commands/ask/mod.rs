@@ -1,7 +1,6 @@
 //! `lazaret ask`: one JSON object in, one out.
 
 mod ended;
-mod mail;
 mod report;
 mod turn;
 
@@ -11,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use lazaret_session::ask::request::{AskRequest, MAX_BYTES};
 use lazaret_session::ask::turns::{Known, Ticket, Turns};
+use lazaret_session::mail::exchange::process;
 
 use self::report::{Report, Reporter};
+use super::mail;
 use super::target::{LOOK, Target, Wanted, be_keeper, interrupted};
 use crate::app::App;
 use crate::exit_code::ExitCode;
@@ -111,9 +112,9 @@ fn answer(args: &Args, reporter: &mut Reporter<'_>, app: &App) -> Result<ExitCod
         timeout: args.timeout.map(|Span(limit)| limit),
         until,
     };
-    mail::look(&target, until, app)?;
+    look_for_mail(&target, until, app)?;
     let ended = turn::take(asked, reporter, app)?;
-    if let Err(failure) = mail::look(&target, until, app) {
+    if let Err(failure) = look_for_mail(&target, until, app) {
         mail::warn(&failure, app);
     }
     if let Some(answer) = &ended.answer
@@ -122,6 +123,21 @@ fn answer(args: &Args, reporter: &mut Reporter<'_>, app: &App) -> Result<ExitCod
         app.ui.error(&format!("the answer can't be kept: {error}"));
     }
     Ok(reporter.ended(&ended))
+}
+
+/// Takes what a group's command has left in its mailbox. What can't be taken stays there for the
+/// next look, and the user is told.
+///
+/// # Errors
+/// The session can't be started.
+fn look_for_mail(target: &Target, until: Option<Instant>, app: &App) -> Result<(), Failure> {
+    if let Some(group) = target.group() {
+        let (dir, connection, _) = target.exec(&process(), until, app)?;
+        if let Err(failure) = mail::take(&group.name, &dir, &connection, app) {
+            mail::warn(&failure, app);
+        }
+    }
+    Ok(())
 }
 
 /// Reads the request, and refuses what can't be asked before anything is started.

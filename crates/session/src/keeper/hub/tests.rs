@@ -76,8 +76,20 @@ fn a_session_that_ends_takes_no_client_and_tells_who_listens() {
     };
     let refused = hub.attach(&attach).expect_err("too late");
     assert_eq!(refused.code, RefusalCode::Ending);
-    hub.exec_begins().expect_err("too late");
+    hub.exec_begins(Role::Any).expect_err("too late");
     hub.listen(&[]).expect("its end is what it waits for");
+}
+
+#[test]
+fn a_look_of_lazarets_own_is_no_use() {
+    let temp = tempfile::tempdir().unwrap();
+    let (hub, _cancel) = hub(temp.path());
+    let began = hub.lock().quiet_since;
+    hub.exec_begins(Role::Porter).unwrap();
+    hub.exec_ended(Role::Porter);
+    assert_eq!(hub.lock().quiet_since, began);
+    hub.exec_begins(Role::Any).unwrap();
+    assert!(hub.lock().quiet_since > began);
 }
 
 #[test]
@@ -144,11 +156,14 @@ fn con_28_a_full_session_runs_nothing_more_until_there_is_room() {
             limit: 1000
         }
     );
-    assert_eq!(hub.exec_begins().unwrap_err().code, RefusalCode::Paused);
+    assert_eq!(
+        hub.exec_begins(Role::Any).unwrap_err().code,
+        RefusalCode::Paused
+    );
 
     hub.disk(DiskState::Released);
     assert_eq!(hub.status().state, KeeperState::Running);
-    hub.exec_begins().unwrap();
+    hub.exec_begins(Role::Any).unwrap();
 
     hub.disk(DiskState::Full(excess));
     hub.disk(DiskState::StaysFull);
