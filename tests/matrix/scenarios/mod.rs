@@ -26,6 +26,7 @@ mod acp_sdk;
 mod agent;
 mod ask;
 mod ask_live;
+mod audit;
 mod bad_input;
 mod deadline;
 mod depth;
@@ -161,6 +162,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     agent::SCENARIOS,
     ask::SCENARIOS,
     ask_live::SCENARIOS,
+    audit::SCENARIOS,
     group::SCENARIOS,
     group_mail::SCENARIOS,
     seed_group_chat::SCENARIOS,
