@@ -4,6 +4,7 @@
 
 mod after;
 mod ask;
+mod begin;
 mod build;
 mod database;
 mod exec;
@@ -45,7 +46,21 @@ struct Kind {
 
 /// The ratio of `exec` is aimed at where PID 1 can be reached. What is aimed at for terminals and
 /// sessions that sleep is absolute, so that the sum of all is bearable.
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 15] = [
+    Kind {
+        name: "start-attach",
+        what: "Enter to the first words on a terminal: start and attach / run",
+        own: Series::StartAttach,
+        reference: Some(Series::RunShown),
+        target: Some(1.1),
+    },
+    Kind {
+        name: "start-attach-kept",
+        what: "the same in a session whose copy was kept",
+        own: Series::StartAttachKept,
+        reference: Some(Series::RunShownKept),
+        target: Some(1.1),
+    },
     Kind {
         name: "start-live",
         what: "exec into a living session, lazaret / the engine's own",
@@ -154,6 +169,9 @@ impl Options {
             for station in stations {
                 if self.wants(&["start-live"]) {
                     exec::measure(sh, station, scratch, rounds, figures)?;
+                }
+                if self.wants(&["start-attach", "start-attach-kept"]) {
+                    begin::measure(sh, station, scratch, rounds, figures)?;
                 }
                 if self.wants(&["attach", "attach-time", "echo", "echo-added"]) {
                     screen::measure(sh, station, scratch, rounds, figures)?;
