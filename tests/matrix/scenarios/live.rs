@@ -3,8 +3,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::thread;
-use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -221,7 +219,7 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
     let (_, running) = counting(ctx, "roomy", &script)?;
     for _ in 0..2 {
         let watch = ctx.spawn("watch s --interval 1s")?;
-        watch.wait_until("the command is paused", SOON, || is_paused(ctx, &running))?;
+        watch.wait_until("the command is paused", SOON, || is_paused(ctx))?;
         watch.signal(Signal::KILL)?;
         watch.wait()?.expect_code(137)?;
         goes_on(&running)?;
@@ -236,15 +234,31 @@ fn killed(ctx: &Ctx) -> Result<(), String> {
     end(ctx, running)
 }
 
-/// Whether the command is paused. Where the engine can't pause, that it does not count is all that
-/// shows.
-fn is_paused(ctx: &Ctx, running: &Running) -> bool {
-    if ctx.engine() == EngineName::PodmanRootless {
-        let before = ticks(running);
-        thread::sleep(Duration::from_millis(300));
-        return ticks(running) == before;
-    }
-    agent(ctx).is_ok_and(|agent| api::is_paused(&ctx.engine().socket(), &agent))
+/// Whether the command is paused. Where the engine can't pause, its process is stopped.
+fn is_paused(ctx: &Ctx) -> bool {
+    agent(ctx).is_ok_and(|agent| match ctx.engine() {
+        EngineName::PodmanRootless => is_stopped(ctx, &agent),
+        _ => api::is_paused(&ctx.engine().socket(), &agent),
+    })
+}
+
+/// Whether a process that PID 1 of a container has started is stopped by a signal
+/// (proc_pid_stat(5): state `T`).
+fn is_stopped(ctx: &Ctx, agent: &Object) -> bool {
+    let Object::Container { id, .. } = agent else {
+        return false;
+    };
+    let inspected = api::get(&ctx.engine().socket(), &format!("/containers/{id}/json"));
+    let first = inspected.unwrap_or_default()["State"]["Pid"]
+        .as_u64()
+        .unwrap_or_default();
+    let started = fs::read_to_string(format!("/proc/{first}/task/{first}/children"));
+    started.unwrap_or_default().split(' ').any(|pid| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name of the program, in parentheses, may hold anything.
+        let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+        state.is_some_and(|rest| rest.starts_with('T'))
+    })
 }
 
 /// Ctrl-C ends a command that another program paused, and so does its time limit.
