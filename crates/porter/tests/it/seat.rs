@@ -166,11 +166,7 @@ fn keys_become_signals_on_a_terminal() {
 
 #[test]
 fn exit_codes_are_the_commands() {
-    let code = |script: &str| {
-        let mut seat = Seat::start(&[], script);
-        seat.say(ToSeat::Eof);
-        seat.rest().2
-    };
+    let code = |script: &str| Seat::start(&[], script).rest().2;
     assert_eq!(code("exit 255"), 255);
     assert_eq!(code("kill -9 $$"), 137);
     let mut seat = Seat::start(&[], "echo ready; sleep 1000");
