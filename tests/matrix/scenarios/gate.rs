@@ -209,6 +209,15 @@ fn counted(ctx: &Ctx) -> Result<(), String> {
     let listed = ctx.run_json("ls --json")?;
     let left = serde_json::json!({ "added": 1, "modified": 0, "deleted": 1, "blocked": 0 });
     expect_eq("what waits", &listed[0]["waiting"], &left)?;
+    // It is not known any more once that is taken back.
+    ctx.ok("undo s")?;
+    let listed = ctx.run_json("ls --json")?;
+    expect_eq(
+        "after an undo",
+        &listed[0]["waiting"],
+        &serde_json::Value::Null,
+    )?;
+    ctx.ok("undo s --redo")?;
     ctx.ok("apply s --yes")?;
     let listed = ctx.run_json("ls --json")?;
     expect_eq(

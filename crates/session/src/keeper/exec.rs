@@ -239,3 +239,25 @@ fn hear(
         end(control, || writing.is_finished());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_a_porter_runs_as_one() {
+        let exec = |program: &str, role| Exec {
+            argv: vec![program.to_owned()],
+            env: BTreeMap::new(),
+            workdir: None,
+            terminal: None,
+            stdin: false,
+            leave: false,
+            role,
+        };
+        assert!(beside(exec(PORTER_PATH, Role::Porter)).is_ok());
+        assert!(beside(exec("sh", Role::Any)).is_ok());
+        let refused = beside(exec("sh", Role::Porter)).err();
+        assert_eq!(refused.map(|no| no.code), Some(RefusalCode::Invalid));
+    }
+}

@@ -143,14 +143,13 @@ pub fn settle(
             session.update(|record| record.rejection = why)?;
             Outcome::Rejected
         }
-        Decision::Keep(_) => {
-            let waiting = case
-                .whole()
-                .and_then(|whole| WaitingChanges::of(whole, None));
-            session.update(|record| record.waiting = waiting)?;
-            Outcome::Kept
-        }
+        Decision::Keep(_) => Outcome::Kept,
     };
+    if outcome == Outcome::Kept {
+        let whole = case.whole();
+        let waiting = whole.and_then(|whole| WaitingChanges::of(whole, None));
+        session.update(|record| record.waiting = waiting)?;
+    }
     let volume = finish(session, outcome, context.volume)?;
     Ok(SettleResult {
         outcome,

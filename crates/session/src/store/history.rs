@@ -97,6 +97,8 @@ pub fn write_turn(session: &mut LockedSession, number: u32) -> Result<Outcome, H
         if applies.is_empty() {
             return;
         }
+        // What waits beside it was counted without it.
+        record.waiting = None;
         record.outcome = Some(match record.phase {
             Phase::Collected if outcome == Outcome::Undone => Outcome::Kept,
             _ => outcome,

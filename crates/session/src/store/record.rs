@@ -97,7 +97,8 @@ pub struct Record {
     pub rejection: Option<(String, String)>,
     /// How many changes the user left for later in the apply that [`Phase::Applying`] names.
     pub left_out: u64,
-    /// What waited for a decision when the gate was last left; `None` where nothing did.
+    /// What waited for a decision when the gate was last left; `None` where nothing did, and after
+    /// an undo or a redo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<WaitingChanges>,
     /// The number of the apply that [`Phase::Applying`] is about: only its journal tells how
