@@ -29,8 +29,8 @@ pub use api::ApiEngine;
 pub use apple::AppleEngine;
 pub use detect::{
     Candidate, Candidates, ChoiceError, DecidedBy, DetectError, Detected, Endpoint, EngineChoice,
-    EngineRequest, Environment, InfoCache, NamedEngine, Scheme, candidates, detect, detect_all,
-    detect_cached,
+    EngineRequest, Environment, InfoCache, NamedEngine, SshAddress, TlsAddress, candidates, detect,
+    detect_all, detect_cached,
 };
 pub use engine::{ContainerInfo, ContainerState, Engine, ImageInfo, VolumeInfo};
 pub use engine_error::EngineError;

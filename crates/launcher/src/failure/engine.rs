@@ -1,6 +1,8 @@
 //! Why no engine can be used, and what to do: in particular where the user has chosen one.
 
-use lazaret_runtime::{Candidate, ChoiceError, DecidedBy, DetectError, EngineError, Scheme};
+use lazaret_runtime::{
+    Candidate, ChoiceError, DecidedBy, DetectError, Endpoint, EngineError, SshAddress,
+};
 
 use super::{Failure, FailureKind};
 
@@ -32,18 +34,9 @@ pub(crate) fn engine_hint(error: &EngineError) -> Option<&'static str> {
 /// What to do about a choice that can't be used.
 fn choice_hint(error: &ChoiceError) -> Option<&'static str> {
     match error {
-        ChoiceError::Unsupported {
-            scheme: Scheme::Ssh | Scheme::Tls,
-            ..
-        } => Some(
-            "Forward the engine's socket with `ssh -nNT -L \
-             /tmp/engine.sock:/var/run/docker.sock USER@HOST`, and type `--engine \
-             unix:///tmp/engine.sock`.",
-        ),
-        ChoiceError::Unsupported {
-            scheme: Scheme::Pipe,
-            ..
-        } => Some("Type the engine's Unix socket: `--engine unix:///var/run/docker.sock`."),
+        ChoiceError::NamedPipe { .. } => {
+            Some("Type the engine's Unix socket: `--engine unix:///var/run/docker.sock`.")
+        }
         ChoiceError::Context { source, .. } => choice_hint(source),
         ChoiceError::NoContext { .. } | ChoiceError::NoEndpoint { .. } => {
             Some("`docker context ls` lists the contexts.")
@@ -54,6 +47,37 @@ fn choice_hint(error: &ChoiceError) -> Option<&'static str> {
         ChoiceError::Unknown { .. }
         | ChoiceError::NoAddress { .. }
         | ChoiceError::Config { .. } => None,
+    }
+}
+
+/// What must work for an engine of another machine.
+fn remote_hint(endpoint: &str) -> Option<String> {
+    match endpoint.parse().ok()? {
+        Endpoint::Ssh(SshAddress {
+            user,
+            host,
+            port,
+            socket,
+            ..
+        }) => {
+            let port = port.map(|port| format!("-p {port} ")).unwrap_or_default();
+            let user = user.map(|user| format!("{user}@")).unwrap_or_default();
+            let socket = match socket {
+                Some(socket) => format!("the engine has to listen at {} there", socket.display()),
+                None => "the engine has to listen at /var/run/docker.sock there, or add its \
+                         socket to the address"
+                    .to_owned(),
+            };
+            Some(format!(
+                "`ssh {port}{user}{host} true` has to work without a question; {socket}."
+            ))
+        }
+        Endpoint::Tls(_) => Some(
+            "The certificates are `ca.pem`, `cert.pem` and `key.pem` in DOCKER_CERT_PATH, \
+             ~/.docker or the context; the server's has to name the host as it is typed."
+                .to_owned(),
+        ),
+        Endpoint::Unix(_) | Endpoint::Tcp(_) => None,
     }
 }
 
@@ -142,7 +166,12 @@ impl From<DetectError> for Failure {
         };
         let is_one = tried.len() == 1;
         let mut hints = Vec::new();
-        for Candidate { origin, result, .. } in tried {
+        for Candidate {
+            endpoint,
+            origin,
+            result,
+        } in tried
+        {
             let Err(error) = result else {
                 continue;
             };
@@ -150,6 +179,7 @@ impl From<DetectError> for Failure {
                 true => text.push_str(&format!(": {error}")),
                 false => text.push_str(&format!("\n{origin}: {error}")),
             }
+            hints.extend(remote_hint(&endpoint));
             // Sockets that are not there are the normal case, and each says the same.
             if !matches!(error, EngineError::Unreachable { .. }) {
                 hints.extend(Self::from(error).hints);

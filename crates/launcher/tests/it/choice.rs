@@ -32,7 +32,9 @@ impl World {
         });
         let env = env
             .variable("HOME", &home)
-            .variable("XDG_RUNTIME_DIR", &run);
+            .variable("XDG_RUNTIME_DIR", &run)
+            // Where `ssh` is.
+            .variable("PATH", "/usr/bin:/bin");
         Self {
             env,
             decoys: decoys.into(),
@@ -73,8 +75,8 @@ type Row = (
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    (&[("DOCKER_HOST", "ssh://me@host")], "", &["the engine that DOCKER_HOST names", "ssh://me@host", "over ssh", "ssh -nNT -L", "unset DOCKER_HOST"]),
-    (&[("DOCKER_HOST", "ssh://me@host")], "--engine docker", &["DOCKER_HOST", "over ssh"]),
+    (&[("DOCKER_HOST", "ssh://me@127.0.0.1:DEAD")], "", &["the engine that DOCKER_HOST names", "ssh://me@127.0.0.1:DEAD", "Connection refused", "`ssh -p DEAD me@127.0.0.1 true`", "unset DOCKER_HOST"]),
+    (&[("DOCKER_HOST", "ssh://me@127.0.0.1:DEAD")], "--engine docker", &["DOCKER_HOST", "ssh: "]),
     (&[("DOCKER_HOST", "tcp://127.0.0.1:DEAD")], "", &["DOCKER_HOST", "tcp://127.0.0.1:DEAD", "Connection refused"]),
     (&[("DOCKER_HOST", "tcp://127.0.0.1:DEAD")], "--engine docker", &["DOCKER_HOST", "Connection refused"]),
     (&[("DOCKER_HOST", "unix:///nonexistent/d.sock")], "", &["DOCKER_HOST", "/nonexistent/d.sock", "No such file"]),
@@ -82,24 +84,27 @@ const ROWS: &[Row] = &[
     (&[("DOCKER_HOST", "npipe:////./pipe/docker_engine")], "--engine docker", &["DOCKER_HOST", "named pipe"]),
     (&[("DOCKER_HOST", "rubbish")], "", &["DOCKER_HOST", "\"rubbish\" names no engine"]),
     (&[("DOCKER_HOST", " ")], "--engine docker", &["DOCKER_HOST", "names no engine"]),
-    (&[("DOCKER_HOST", "tcp://127.0.0.1:DEAD"), ("DOCKER_TLS_VERIFY", "1"), ("DOCKER_CERT_PATH", "/certs")], "", &["DOCKER_HOST", "DOCKER_TLS_VERIFY", "TLS"]),
-    (&[("DOCKER_HOST", "tcp://127.0.0.1:DEAD"), ("DOCKER_CERT_PATH", "/certs")], "--engine docker", &["DOCKER_HOST", "DOCKER_CERT_PATH", "TLS"]),
-    (&[("DOCKER_TLS_VERIFY", "1")], "", &["the engine that DOCKER_TLS_VERIFY names", "TLS"]),
+    (&[("DOCKER_HOST", "tcp://127.0.0.1:DEAD"), ("DOCKER_TLS_VERIFY", "1"), ("DOCKER_CERT_PATH", "/certs")], "", &["DOCKER_HOST", "https://127.0.0.1:DEAD?certs=/certs", "/certs/ca.pem", "DOCKER_CERT_PATH"]),
+    (&[("DOCKER_HOST", "tcp://127.0.0.1:DEAD"), ("DOCKER_CERT_PATH", "/certs")], "--engine docker", &["DOCKER_HOST", "/certs/ca.pem"]),
+    (&[("DOCKER_TLS_VERIFY", "1")], "", &["the engine that DOCKER_TLS_VERIFY names", "https://localhost:2376", "home/.docker/ca.pem"]),
     (&[("DOCKER_CONTEXT", "lost")], "", &["the engine that DOCKER_CONTEXT names", "no Docker context \"lost\"", "docker context ls"]),
     (&[("DOCKER_CONTEXT", "lost")], "--engine docker", &["DOCKER_CONTEXT", "\"lost\""]),
-    (&[("DOCKER_CONTEXT", "far")], "", &["DOCKER_CONTEXT", "\"far\"", "over ssh"]),
+    (&[("DOCKER_CONTEXT", "far")], "", &["DOCKER_CONTEXT", "ssh://me@127.0.0.1:DEAD", "Connection refused"]),
     (&[("DOCKER_CONTEXT", "dead")], "", &["DOCKER_CONTEXT", "/nonexistent/c.sock"]),
-    (&[("config", r#"{"currentContext":"far"}"#)], "", &["currentContext of $ROOT/home/.docker/config.json", "\"far\"", "docker context use"]),
+    (&[("config", r#"{"currentContext":"far"}"#)], "", &["currentContext of $ROOT/home/.docker/config.json", "ssh://me@127.0.0.1:DEAD", "docker context use"]),
     (&[("config", r#"{"currentContext":"dead"}"#)], "--engine docker", &["currentContext", "/nonexistent/c.sock"]),
     (&[("config", "{")], "", &["currentContext", "config.json", "unknown"]),
-    (&[("CONTAINER_HOST", "ssh://core@vm/run/podman.sock")], "", &["the engine that CONTAINER_HOST names", "over ssh", "unset CONTAINER_HOST"]),
+    (&[("CONTAINER_HOST", "ssh://core@127.0.0.1:DEAD/run/podman.sock")], "", &["the engine that CONTAINER_HOST names", "listen at /run/podman.sock there", "unset CONTAINER_HOST"]),
     (&[("CONTAINER_HOST", "unix:///nonexistent/p.sock")], "--engine podman", &["CONTAINER_HOST", "/nonexistent/p.sock"]),
     (&[("CONTAINER_HOST", "rubbish")], "--engine podman-rootless", &["CONTAINER_HOST", "names no engine"]),
     (&[("DOCKER_HOST", "unix:///nonexistent/d.sock"), ("CONTAINER_HOST", "unix:///nonexistent/p.sock")], "", &["DOCKER_HOST and CONTAINER_HOST name two engines", "--engine docker"]),
     (&[("LAZARET_ENGINE", "dcoker")], "", &["the engine that LAZARET_ENGINE names", "\"dcoker\""]),
     (&[], "--engine unix:///nonexistent/e.sock", &["the engine that --engine names", "/nonexistent/e.sock"]),
     (&[], "--engine tcp://127.0.0.1:DEAD", &["the engine that --engine names", "Connection refused"]),
-    (&[], "--engine ssh://me@host", &["the engine that --engine names", "over ssh"]),
+    (&[], "--engine ssh://me@127.0.0.1:DEAD", &["the engine that --engine names", "Connection refused"]),
+    (&[], "--engine ssh://-oProxyCommand=x", &["the engine that --engine names", "names no engine"]),
+    (&[], "--engine https://127.0.0.1:DEAD?certs=/certs", &["the engine that --engine names", "/certs/ca.pem: No such file"]),
+    (&[("PATH", "bin:.")], "--engine ssh://me@127.0.0.1:DEAD", &["no `ssh` on the PATH"]),
 ];
 
 fn world_of(variables: &[(&str, &str)], dead: &str) -> World {
@@ -115,7 +120,7 @@ fn world_of(variables: &[(&str, &str)], dead: &str) -> World {
     let meta = |name: &str, host: &str| {
         format!(r#"{{"Name":"{name}","Endpoints":{{"docker":{{"Host":"{host}"}}}}}}"#)
     };
-    world.context("01", &meta("far", "ssh://me@far"));
+    world.context("01", &meta("far", &format!("ssh://me@127.0.0.1:{dead}")));
     world.context("02", &meta("dead", "unix:///nonexistent/c.sock"));
     world
 }
@@ -157,12 +162,12 @@ fn net_25_no_verb_goes_elsewhere() {
         "doctor",
     ];
     for (name, value) in [
-        ("DOCKER_HOST", "ssh://me@host"),
+        ("DOCKER_HOST", "ssh://me@127.0.0.1:1"),
         ("DOCKER_CONTEXT", "lost"),
         ("CONTAINER_HOST", "unix:///nonexistent/p.sock"),
     ] {
         for verb in verbs {
-            let world = world_of(&[(name, value)], "");
+            let world = world_of(&[(name, value)], "1");
             let outcome = world.env.run(verb);
             assert!(matches!(outcome.code, 1 | 125), "{verb}: {outcome}");
             let said = format!("{}{}", outcome.stdout, outcome.stderr);
@@ -176,13 +181,13 @@ fn net_25_no_verb_goes_elsewhere() {
 fn net_25_doctor_shows_what_decided() {
     for (variables, typed, code, text) in [
         (
-            &[("DOCKER_HOST", "ssh://me@host")][..],
+            &[("DOCKER_HOST", "ssh://me@127.0.0.1:1")][..],
             "",
             "DOCKER_HOST",
             "DOCKER_HOST",
         ),
         (
-            &[("DOCKER_HOST", "ssh://me@host")],
+            &[("DOCKER_HOST", "ssh://me@127.0.0.1:1")],
             "--engine docker",
             "DOCKER_HOST",
             "DOCKER_HOST",
@@ -200,7 +205,7 @@ fn net_25_doctor_shows_what_decided() {
             "currentContext of $ROOT/home/.docker/config.json",
         ),
         (
-            &[("CONTAINER_HOST", "ssh://x")],
+            &[("CONTAINER_HOST", "ssh://127.0.0.1:1")],
             "",
             "CONTAINER_HOST",
             "CONTAINER_HOST",
@@ -208,7 +213,7 @@ fn net_25_doctor_shows_what_decided() {
         (
             &[
                 ("DOCKER_HOST", "unix:///nonexistent/d"),
-                ("CONTAINER_HOST", "ssh://x"),
+                ("CONTAINER_HOST", "ssh://127.0.0.1:1"),
             ],
             "",
             "ambiguous",
@@ -227,7 +232,7 @@ fn net_25_doctor_shows_what_decided() {
             "--engine",
         ),
     ] {
-        let world = world_of(variables, "");
+        let world = world_of(variables, "1");
         let outcome = world.env.run(format!("{typed} doctor").trim_start());
         assert_eq!(outcome.code, 1, "{outcome}");
         let line = format!("  decided by {text}: no other engine is tried\n");

@@ -12,13 +12,13 @@
 
 use std::io::{self, BufRead, Read, Write};
 use std::net::Shutdown;
+use std::os::unix::net::UnixStream as Socket;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
 use super::frames::Frames;
-use super::wire::Socket;
 use crate::EngineError;
 
 /// Bytes read from the socket at once, and the longest piece of a queue.
@@ -246,9 +246,8 @@ mod tests {
         frame
     }
 
-    fn pair() -> (Socket, std::os::unix::net::UnixStream) {
-        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
-        (Socket::Unix(ours), theirs)
+    fn pair() -> (Socket, Socket) {
+        Socket::pair().unwrap()
     }
 
     fn read_all(mut reader: OutputReader) -> (Vec<u8>, Option<String>) {

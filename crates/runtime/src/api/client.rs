@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
 use super::objects::InitProcess;
-use super::wire::{Wire, WireError, within};
+use super::transport::{Wire, WireError, within};
 use super::{ANSWER_LIMIT, LOAD_LIMIT, PROBE_LIMIT, REMOVAL_LIMIT, errors, objects, probe};
 use crate::{
     ContainerInfo, ContainerState, Endpoint, EngineError, EngineKind, HardenedSpec, ImageInfo,
@@ -150,7 +150,8 @@ impl Inner {
                     error.about("negotiate", "path", path, self.endpoint())
                 };
                 // Silence is told from slowness: the limit of a first answer is short.
-                let told = within(ANSWER_LIMIT, self.endpoint(), async {
+                let limit = ANSWER_LIMIT + self.wire.connect_limit();
+                let told = within(limit, self.endpoint(), async {
                     self.wire
                         .ping()
                         .await

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::attach::{Connection, attach};
 use super::client::{CallContext, Inner};
-use super::wire::WireError;
+use super::transport::WireError;
 use super::{CALL_LIMIT, objects};
 use crate::{ContainerName, EngineError, ExecSpec, Process, ProcessControl, Stdin};
 

@@ -1,6 +1,6 @@
 //! Docker's and Podman's HTTP API.
 //!
-//! Requests are made by bollard over our own transport ([`wire`]); answers that decide
+//! Requests are made by bollard over our own transport ([`transport`]); answers that decide
 //! something are read with lenient types of our own, because Podman's differ in values
 //! that a strict model refuses (a container may be `stopped`). A private runtime with one
 //! worker carries all of it; every call blocks its own thread only.
@@ -15,9 +15,11 @@ mod images;
 mod lower;
 mod objects;
 mod probe;
+mod seccomp;
 mod seccomp_file;
+mod seccomp_volume;
 mod stream;
-mod wire;
+mod transport;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,9 +37,8 @@ use futures_util::StreamExt as _;
 pub(crate) use self::client::ServiceGuard;
 use self::client::{CallContext, Inner, label_filter, newest_api, nonce};
 use self::create_lock::CreateLock;
-use self::lower::SeccompRef;
 use self::objects::InitProcess;
-use self::seccomp_file::SeccompFile;
+use self::seccomp::Seccomp;
 use crate::{
     ContainerInfo, ContainerName, Endpoint, Engine, EngineError, EngineInfo, EngineKind, ExecSpec,
     HardenedSpec, ImageInfo, ImageRef, InitChannel, Process, ServerVersion, VolumeInfo, VolumeName,
@@ -323,28 +324,10 @@ impl Engine for ApiEngine {
         let created = inner.call(CALL_LIMIT, async {
             inner.check_image(spec).await?;
             inner.check_volumes(spec).await?;
-            let profile = &spec.controls().seccomp;
-            let (seccomp, file) = match inner.kind().await? {
-                EngineKind::Podman => {
-                    let Endpoint::Unix(socket) = inner.endpoint() else {
-                        return Err(EngineError::Unsupported {
-                            verb: call.verb,
-                            reason: "Podman over TCP can't be given a seccomp profile",
-                        });
-                    };
-                    let file = SeccompFile::write(profile, socket).map_err(|source| {
-                        EngineError::Stream {
-                            verb: "write the seccomp profile",
-                            source,
-                        }
-                    })?;
-                    (SeccompRef::Path(file.path().to_owned()), Some(file))
-                }
-                _ => (SeccompRef::Inline(profile.to_string()), None),
-            };
-            let (options, body) = lower::create(spec, &seccomp);
+            let seccomp = Seccomp::give(inner, spec).await?;
+            let (options, body) = lower::create(spec, &seccomp.reference(spec));
             let created = inner.docker.create_container(Some(options), body).await;
-            drop(file);
+            seccomp.take_back().await;
             match created.map_err(|error| inner.sort(call, error)) {
                 Ok(_) => Ok(()),
                 // The image was there a moment ago.

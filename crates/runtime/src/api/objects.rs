@@ -4,6 +4,7 @@
 //! something and can't be understood is an error (docs/design/threats.md FLT-26).
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer};
 
@@ -77,6 +78,8 @@ pub(super) struct Volume {
     name: String,
     #[serde(default, deserialize_with = "or_empty")]
     labels: BTreeMap<String, String>,
+    #[serde(default)]
+    mountpoint: String,
 }
 
 /// `GET /volumes`.
@@ -91,6 +94,13 @@ impl Volume {
     pub(super) fn label(&self, key: &str) -> Option<&String> {
         self.labels.get(key)
     }
+
+    /// Returns its directory on the engine's machine.
+    pub(super) fn mountpoint(&self) -> Option<PathBuf> {
+        self.mountpoint
+            .starts_with('/')
+            .then(|| PathBuf::from(&self.mountpoint))
+    }
 }
 
 impl Volumes {
@@ -98,7 +108,10 @@ impl Volumes {
     /// When a volume has a name that no engine allows.
     pub(super) fn into_infos(self) -> Result<Vec<VolumeInfo>, EngineError> {
         let mut volumes = Vec::new();
-        for Volume { name, mut labels } in self.volumes {
+        for Volume {
+            name, mut labels, ..
+        } in self.volumes
+        {
             labels.remove(super::NONCE_LABEL);
             let name = name
                 .parse()

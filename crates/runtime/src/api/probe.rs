@@ -237,7 +237,7 @@ pub(super) fn engine_info(
             },
             locality: match endpoint {
                 Endpoint::Unix(_) => Locality::Local,
-                Endpoint::Tcp(_) => Locality::Remote,
+                Endpoint::Tcp(_) | Endpoint::Tls(_) | Endpoint::Ssh(_) => Locality::Remote,
             },
             ..Capabilities::SHARED_KERNEL
         },
@@ -247,7 +247,7 @@ pub(super) fn engine_info(
         nproc_hard: None,
         unenforceable,
         not_applicable: not_applicable(info, host, &security),
-        warnings: warnings(version, info, host, user_namespace),
+        warnings: warnings(endpoint, version, info, host, user_namespace),
     }
 }
 
@@ -312,12 +312,20 @@ fn runtime(version: &Version, info: &Info, host: Option<&PodmanHost>) -> String 
 }
 
 fn warnings(
+    endpoint: &Endpoint,
     version: &Version,
     info: &Info,
     host: Option<&PodmanHost>,
     user_namespace: UserNamespace,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
+    if endpoint.is_open_to_the_network() {
+        warnings.push(
+            "its API is reached over plain TCP: between here and there everyone can read the \
+             project and give orders to the engine; use ssh:// or TLS"
+                .to_owned(),
+        );
+    }
     let mut floor = |what: &str, found: &str, floor: [u32; 3]| {
         if numbers(found).is_some_and(|found| found < floor) {
             let [major, minor, patch] = floor;
@@ -525,6 +533,27 @@ mod tests {
             head(&[("api-version", "1.41"), ("server", "proxy/1.0")]),
         ] {
             assert!(Version::of_head(&other).is_none());
+        }
+    }
+
+    #[test]
+    fn net_25_plain_tcp_to_another_machine_is_warned_of() {
+        for (endpoint, expected) in [
+            ("tcp://build.lan:2375", true),
+            ("tcp://127.0.0.1:2375", false),
+            ("https://build.lan:2376", false),
+            ("ssh://build.lan", false),
+        ] {
+            let endpoint = endpoint.parse().unwrap();
+            let (version, info) = (version(DOCKER), Info::default());
+            let found = engine_info(&endpoint, "1.41", &version, &info, None);
+            let is_warned = |warning: &String| warning.contains("plain TCP");
+            assert_eq!(
+                found.warnings.iter().any(is_warned),
+                expected,
+                "{endpoint}: {:?}",
+                found.warnings
+            );
         }
     }
 

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::choice::Scheme;
-use super::{ChoiceError, DecidedBy, Endpoint, Environment};
+use super::{ChoiceError, DecidedBy, Endpoint, Environment, SshAddress, TlsAddress};
 
 /// What Docker's command connects to if TLS is asked for and no host is named.
-const TLS_HOST: &str = "tcp://localhost:2376";
+const TLS_HOST: &str = "localhost:2376";
 
 /// An engine that something names.
 #[derive(Debug)]
@@ -57,16 +56,13 @@ pub(super) fn podman(environment: &Environment) -> Option<Chosen> {
 /// Returns the engine that Docker's own command would use; `None` if nothing names one.
 pub(super) fn docker(environment: &Environment) -> Option<Chosen> {
     if let Some(host) = filled(&environment.docker_host) {
-        let certificates = [("DOCKER_CERT_PATH", &environment.docker_cert_path)];
-        let mut tls = tls_variables(environment).into_iter().chain(certificates);
-        let tls = tls.find(|(_, value)| filled(value).is_some());
+        let has_certificates = filled(&environment.docker_cert_path).is_some();
+        let is_tls = has_certificates || tls_variable(environment).is_some();
         return Some(Chosen {
             by: DecidedBy::Variable("DOCKER_HOST"),
-            endpoint: match (host.parse(), tls) {
-                (Ok(Endpoint::Tcp(_)), Some((variable, _))) => {
-                    Err(over_tls(host, format!(" with {variable}")))
-                }
-                (parsed, _) => parsed,
+            endpoint: match host.parse() {
+                Ok(Endpoint::Tcp(address)) if is_tls => Ok(over_tls(address, environment)),
+                parsed => parsed,
             },
         });
     }
@@ -93,11 +89,10 @@ pub(super) fn docker(environment: &Environment) -> Option<Chosen> {
             return Some(Chosen { by, endpoint });
         }
     }
-    let tls = tls_variables(environment);
-    if let Some((variable, _)) = tls.into_iter().find(|(_, value)| filled(value).is_some()) {
+    if let Some(variable) = tls_variable(environment) {
         return Some(Chosen {
             by: DecidedBy::Variable(variable),
-            endpoint: Err(over_tls(TLS_HOST, format!(" with {variable}"))),
+            endpoint: Ok(over_tls(TLS_HOST.to_owned(), environment)),
         });
     }
     context.map(|_default| Chosen {
@@ -109,18 +104,47 @@ pub(super) fn docker(environment: &Environment) -> Option<Chosen> {
 /// The name of the context that is none: the socket that Docker listens on by default.
 const DEFAULT: &str = "default";
 
-fn tls_variables(environment: &Environment) -> [(&'static str, &Option<String>); 2] {
-    [
+/// Returns the variable that asks for TLS. Docker's command takes `DOCKER_TLS` for TLS with any
+/// server; here a server is always verified.
+fn tls_variable(environment: &Environment) -> Option<&'static str> {
+    let variables = [
         ("DOCKER_TLS_VERIFY", &environment.docker_tls_verify),
         ("DOCKER_TLS", &environment.docker_tls),
-    ]
+    ];
+    let mut set = variables
+        .into_iter()
+        .filter(|(_, value)| filled(value).is_some());
+    set.next().map(|(name, _)| name)
 }
 
-fn over_tls(host: &str, with: String) -> ChoiceError {
-    ChoiceError::Unsupported {
-        text: host.to_owned(),
-        with,
-        scheme: Scheme::Tls,
+fn over_tls(address: String, environment: &Environment) -> Endpoint {
+    filled_in(
+        Endpoint::Tls(TlsAddress {
+            address,
+            certificates: None,
+        }),
+        environment,
+    )
+}
+
+/// Fills in what an address leaves to the user's surroundings.
+pub(super) fn filled_in(endpoint: Endpoint, environment: &Environment) -> Endpoint {
+    match endpoint {
+        Endpoint::Tls(TlsAddress {
+            address,
+            certificates: None,
+        }) => Endpoint::Tls(TlsAddress {
+            address,
+            certificates: match filled(&environment.docker_cert_path) {
+                Some(directory) => Some(PathBuf::from(directory)),
+                None => directory(environment),
+            },
+        }),
+        Endpoint::Ssh(address) => Endpoint::Ssh(SshAddress {
+            program: environment.program("ssh"),
+            ..address
+        }),
+        endpoint => endpoint,
     }
 }
 
@@ -198,10 +222,14 @@ fn endpoint_of(name: &str, environment: &Environment) -> Result<Endpoint, Choice
     };
     let certificates = directory.join("tls").join(folder).join("docker");
     let endpoint = match host.parse() {
-        Ok(Endpoint::Tcp(_)) if certificates.is_dir() => Err(over_tls(
-            &host,
-            " with the certificates of the context".to_owned(),
-        )),
+        Ok(Endpoint::Tcp(address) | Endpoint::Tls(TlsAddress { address, .. }))
+            if certificates.is_dir() =>
+        {
+            Ok(Endpoint::Tls(TlsAddress {
+                address,
+                certificates: Some(certificates),
+            }))
+        }
         parsed => parsed,
     };
     endpoint.map_err(|source| ChoiceError::Context {

@@ -1,8 +1,7 @@
 //! Where an engine may be, in the order in which the locations are tried; reads files only.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::chosen::{self, Chosen};
 use super::{
@@ -69,6 +68,7 @@ pub(super) fn search(request: &EngineRequest, environment: &Environment) -> Sear
         EngineChoice::Named(Apple) => (None, Requirement::Kind(EngineKind::Apple)),
     };
     if let Some(Chosen { by, endpoint }) = chosen {
+        let endpoint = endpoint.map(|endpoint| chosen::filled_in(endpoint, environment));
         locations.push(EngineLocation {
             connector: Connector::Api(endpoint),
             requirement,
@@ -205,7 +205,7 @@ fn podman_service(
     requirement: Requirement,
     locations: &mut Vec<EngineLocation>,
 ) {
-    if let Some(program) = find_program(environment, "podman") {
+    if let Some(program) = environment.program("podman") {
         locations.push(EngineLocation {
             connector: Connector::Service(program),
             requirement,
@@ -215,7 +215,7 @@ fn podman_service(
 }
 
 fn apple(environment: &Environment, locations: &mut Vec<EngineLocation>) {
-    if let Some(program) = find_program(environment, "container") {
+    if let Some(program) = environment.program("container") {
         locations.push(EngineLocation {
             connector: Connector::Command(program),
             requirement: Requirement::Kind(EngineKind::Apple),
@@ -230,17 +230,6 @@ fn socket_location(socket: PathBuf, requirement: Requirement, origin: &str) -> E
         requirement,
         origin: origin.to_owned(),
     }
-}
-
-fn find_program(environment: &Environment, name: &str) -> Option<PathBuf> {
-    std::env::split_paths(environment.path.as_ref()?)
-        .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join(name))
-        .find(|program| is_program(program))
-}
-
-fn is_program(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

@@ -6,16 +6,22 @@
 //! (rootful, then the user's), a private `podman system service`; Apple `container`.
 
 mod choice;
+mod choice_error;
 mod chosen;
 mod decided;
+mod endpoint;
 mod locations;
 mod service;
 
-pub use choice::{ChoiceError, Endpoint, EngineChoice, NamedEngine, Scheme};
+pub use choice::{EngineChoice, NamedEngine};
+pub use choice_error::ChoiceError;
 pub use decided::{DecidedBy, EngineRequest};
+pub use endpoint::{Endpoint, SshAddress, TlsAddress};
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::locations::{Connector, EngineLocation, Requirement, Search, search};
@@ -58,6 +64,19 @@ impl Environment {
     fn docker_socket(&self) -> PathBuf {
         self.root.join("var/run/docker.sock")
     }
+
+    /// Returns a program of the `PATH`; never one of a relative directory, which may be the
+    /// project's.
+    fn program(&self, name: &str) -> Option<PathBuf> {
+        std::env::split_paths(self.path.as_ref()?)
+            .filter(|directory| directory.is_absolute())
+            .map(|directory| directory.join(name))
+            .find(|program| is_program(program))
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// An engine that answered.

@@ -134,12 +134,12 @@ const ROWS: &[Row] = &[
     (
         "podman-rootless",
         &[("CONTAINER_HOST", "ssh://u@h/p.sock")],
-        "CONTAINER_HOST: Rootless \"ssh://u@h/p.sock\": engines over ssh are not supported",
+        "CONTAINER_HOST: Rootless ssh://u@h/p.sock",
     ),
     (
         "auto",
         &[("DOCKER_HOST", "ssh://me@host")],
-        "DOCKER_HOST: Any \"ssh://me@host\": engines over ssh are not supported",
+        "DOCKER_HOST: Any ssh://me@host",
     ),
     (
         "auto",
@@ -149,12 +149,12 @@ const ROWS: &[Row] = &[
     (
         "docker",
         &[("DOCKER_HOST", "garbage")],
-        "DOCKER_HOST: Kind(Docker) \"garbage\" names no engine: expected unix:///PATH or tcp://HOST:PORT",
+        "DOCKER_HOST: Kind(Docker) \"garbage\" names no engine: expected unix:///PATH, ssh://[USER@]HOST, tcp://HOST:PORT or https://HOST:PORT",
     ),
     (
         "auto",
         &[("DOCKER_HOST", "docker")],
-        "DOCKER_HOST: Any \"docker\" names no engine: expected unix:///PATH or tcp://HOST:PORT",
+        "DOCKER_HOST: Any \"docker\" names no engine: expected unix:///PATH, ssh://[USER@]HOST, tcp://HOST:PORT or https://HOST:PORT",
     ),
     (
         "auto",
@@ -165,17 +165,17 @@ const ROWS: &[Row] = &[
     (
         "auto",
         &[("DOCKER_HOST", "tcp://h:2376")],
-        "DOCKER_HOST: Any \"tcp://h:2376\": engines over tcp with TLS are not supported",
+        "DOCKER_HOST: Any https://h:2376?certs=ROOT/docker",
     ),
     (
         "auto",
         &[("DOCKER_HOST", "tcp://h:1"), ("DOCKER_TLS_VERIFY", "1")],
-        "DOCKER_HOST: Any \"tcp://h:1\" with DOCKER_TLS_VERIFY: engines over tcp with TLS are not supported",
+        "DOCKER_HOST: Any https://h:1?certs=ROOT/docker",
     ),
     (
         "docker",
         &[("DOCKER_HOST", "tcp://h:1"), ("DOCKER_CERT_PATH", "/c")],
-        "DOCKER_HOST: Kind(Docker) \"tcp://h:1\" with DOCKER_CERT_PATH: engines over tcp with TLS are not supported",
+        "DOCKER_HOST: Kind(Docker) https://h:1?certs=/c",
     ),
     (
         "auto",
@@ -188,12 +188,12 @@ const ROWS: &[Row] = &[
     (
         "auto",
         &[("DOCKER_TLS_VERIFY", "1")],
-        "DOCKER_TLS_VERIFY: Any \"tcp://localhost:2376\" with DOCKER_TLS_VERIFY: engines over tcp with TLS are not supported",
+        "DOCKER_TLS_VERIFY: Any https://localhost:2376?certs=ROOT/docker",
     ),
     (
         "docker",
         &[("DOCKER_TLS", "1")],
-        "DOCKER_TLS: Kind(Docker) \"tcp://localhost:2376\" with DOCKER_TLS: engines over tcp with TLS are not supported",
+        "DOCKER_TLS: Kind(Docker) https://localhost:2376?certs=ROOT/docker",
     ),
     (
         "podman",
@@ -243,12 +243,12 @@ const ROWS: &[Row] = &[
     (
         "auto",
         &[("DOCKER_CONTEXT", "far")],
-        "DOCKER_CONTEXT: Any the Docker context \"far\": \"ssh://me@far\": engines over ssh are not supported",
+        "DOCKER_CONTEXT: Any ssh://me@far",
     ),
     (
         "auto",
         &[("DOCKER_CONTEXT", "tls")],
-        "DOCKER_CONTEXT: Any the Docker context \"tls\": \"tcp://h:7\" with the certificates of the context: engines over tcp with TLS are not supported",
+        "DOCKER_CONTEXT: Any https://h:7?certs=ROOT/docker/contexts/tls/03/docker",
     ),
     (
         "auto",

@@ -6,9 +6,14 @@
 //! its reader of attached streams guesses from the first byte whether a frame header
 //! follows, which terminal output can fool: [`Wire::upgrade`] hands out the bare socket.
 
+mod bridge;
+mod dial;
+mod ssh;
+mod tls;
+
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::net::Shutdown;
+use std::io;
+use std::os::unix::net::UnixStream as Socket;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -19,10 +24,10 @@ use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderValue, UPGRADE};
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
-use tokio::net::{TcpStream, UnixStream};
 
+use self::dial::{Dialer, Stream};
 use super::errors;
-use crate::{Endpoint, EngineError};
+use crate::{Endpoint, EngineError, TlsAddress};
 
 /// The longest answer that is read: a list of every object that an engine has.
 const ANSWER_LIMIT: usize = 64 << 20;
@@ -32,7 +37,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// Where an engine is and which version of its API is spoken.
 #[derive(Debug)]
 pub(super) struct Wire {
-    endpoint: Endpoint,
+    dialer: Dialer,
     /// The prefix of every path, such as `/v1.41`, once it is negotiated.
     prefix: OnceLock<String>,
 }
@@ -55,23 +60,24 @@ pub(super) enum WireError {
     Nonsense(String),
 }
 
-/// A connected socket without any protocol on it; blocking.
-#[derive(Debug)]
-pub(super) enum Socket {
-    Unix(std::os::unix::net::UnixStream),
-    Tcp(std::net::TcpStream),
-}
-
 impl Wire {
     pub(super) fn new(endpoint: Endpoint) -> Self {
         Self {
-            endpoint,
+            dialer: Dialer::new(endpoint),
             prefix: OnceLock::new(),
         }
     }
 
     pub(super) fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
+        self.dialer.endpoint()
+    }
+
+    /// Returns how long a first connection may take beyond what an engine's answer may.
+    pub(super) fn connect_limit(&self) -> Duration {
+        match self.endpoint() {
+            Endpoint::Ssh(_) => ssh::START_LIMIT,
+            Endpoint::Unix(_) | Endpoint::Tcp(_) | Endpoint::Tls(_) => Duration::ZERO,
+        }
     }
 
     /// Sets the version of every later request.
@@ -87,23 +93,16 @@ impl Wire {
         B::Error: Into<BoxError>,
     {
         let request = self.address(request)?;
-        match &self.endpoint {
-            Endpoint::Unix(path) => {
-                exchange(
-                    UnixStream::connect(path)
-                        .await
-                        .map_err(WireError::Connect)?,
-                    request,
-                )
-                .await
-            }
-            Endpoint::Tcp(address) => {
-                let stream = TcpStream::connect(address)
-                    .await
-                    .map_err(WireError::Connect)?;
-                stream.set_nodelay(true).map_err(WireError::Connect)?;
-                exchange(stream, request).await
-            }
+        let answered = match self.dialer.connect().await.map_err(WireError::Connect)? {
+            Stream::Unix(stream) => exchange(stream, request).await,
+            Stream::Other(stream) => exchange(stream, request).await,
+        };
+        match answered {
+            Ok(response) => Ok(response),
+            Err(error) => Err(match self.dialer.last_words().await {
+                Some(words) => WireError::Connect(io::Error::other(words)),
+                None => error,
+            }),
         }
     }
 
@@ -176,33 +175,8 @@ impl Wire {
             return Err(refused(status, &body));
         }
         let upgraded = hyper::upgrade::on(response).await.map_err(http)?;
-        let nonsense = |_| WireError::Nonsense("the connection is of an unknown kind".to_owned());
-        match &self.endpoint {
-            Endpoint::Unix(_) => {
-                let parts = upgraded
-                    .downcast::<TokioIo<UnixStream>>()
-                    .map_err(nonsense)?;
-                let stream = parts
-                    .io
-                    .into_inner()
-                    .into_std()
-                    .map_err(WireError::Connect)?;
-                stream.set_nonblocking(false).map_err(WireError::Connect)?;
-                Ok((Socket::Unix(stream), parts.read_buf))
-            }
-            Endpoint::Tcp(_) => {
-                let parts = upgraded
-                    .downcast::<TokioIo<TcpStream>>()
-                    .map_err(nonsense)?;
-                let stream = parts
-                    .io
-                    .into_inner()
-                    .into_std()
-                    .map_err(WireError::Connect)?;
-                stream.set_nonblocking(false).map_err(WireError::Connect)?;
-                Ok((Socket::Tcp(stream), parts.read_buf))
-            }
-        }
+        let socket = bridge::blocking(upgraded).map_err(WireError::Connect)?;
+        Ok(socket)
     }
 
     /// Puts the version into the path and the host into the headers.
@@ -219,9 +193,9 @@ impl Wire {
         *request.uri_mut() = path
             .parse::<Uri>()
             .map_err(|error| WireError::Nonsense(error.to_string()))?;
-        let host = match &self.endpoint {
-            Endpoint::Unix(_) => "localhost",
-            Endpoint::Tcp(address) => address,
+        let host = match self.endpoint() {
+            Endpoint::Unix(_) | Endpoint::Ssh(_) => "localhost",
+            Endpoint::Tcp(address) | Endpoint::Tls(TlsAddress { address, .. }) => address,
         };
         let host =
             HeaderValue::from_str(host).map_err(|error| WireError::Nonsense(error.to_string()))?;
@@ -302,45 +276,6 @@ impl WireError {
             Self::Http(message) | Self::Nonsense(message) => EngineError::Lost { verb, message },
             Self::Refused { status, message } => errors::refusal(verb, what, name, status, message),
         }
-    }
-}
-
-impl Socket {
-    pub(super) fn try_clone(&self) -> io::Result<Self> {
-        Ok(match self {
-            Self::Unix(stream) => Self::Unix(stream.try_clone()?),
-            Self::Tcp(stream) => Self::Tcp(stream.try_clone()?),
-        })
-    }
-
-    /// Closes a direction, or both, for every clone.
-    pub(super) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.shutdown(how),
-            Self::Tcp(stream) => stream.shutdown(how),
-        }
-    }
-}
-
-impl Read for Socket {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.read(buffer),
-            Self::Tcp(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl Write for Socket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.write(bytes),
-            Self::Tcp(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
