@@ -152,6 +152,11 @@ impl Ctx {
         self.setup.cargo_home.join("registry/src")
     }
 
+    /// Where programs are looked for.
+    pub(crate) fn search_path(&self) -> &str {
+        &self.setup.path
+    }
+
     /// The settings that `cargo xtask setup` starts Podman with, where it needs some.
     pub(crate) fn containers_conf(&self) -> PathBuf {
         let state = &self.setup.state_home;

@@ -12,6 +12,7 @@
 mod api;
 mod ctx;
 mod engine;
+mod far_machine;
 mod flaky;
 mod forwarder;
 mod lazaret;

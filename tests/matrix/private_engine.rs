@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use lazaret_tests::model::Authority;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::api::{self, Object};
@@ -18,6 +19,12 @@ use crate::unshared::{Unshared, family};
 const START: Duration = Duration::from_secs(90);
 const POLL: Duration = Duration::from_millis(50);
 
+/// Room for the images twice, as loading them takes, and a workspace.
+pub(crate) const ROOMY: &str = "2g";
+
+/// Where a Docker over TLS listens, in a network of its own.
+pub(crate) const TLS_PORT: u16 = 2376;
+
 /// What daemons find on their search path.
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -28,6 +35,8 @@ const ROOTLESS_USER: &str = "lazaret";
 #[derive(Debug)]
 pub(crate) struct PrivateEngine {
     name: EngineName,
+    /// More arguments of Docker's daemon.
+    more: Vec<String>,
     daemon: Option<duct::Handle>,
     // Ends every process before the directory goes.
     unshared: Unshared,
@@ -42,17 +51,48 @@ impl PrivateEngine {
     /// # Errors
     /// The caller is not root, the daemon does not come up, or the images do not load.
     pub(crate) fn start(ctx: &Ctx, size: &str) -> Result<Self, String> {
+        Self::start_one(ctx, ctx.engine(), size, |_| Ok(Vec::new()))
+    }
+
+    /// As [`PrivateEngine::start`], but a Docker that also listens on [`TLS_PORT`] of its own
+    /// network, and takes only whom `authority` vouches for.
+    ///
+    /// # Errors
+    /// As [`PrivateEngine::start`].
+    pub(crate) fn start_docker_over_tls(ctx: &Ctx, authority: &Authority) -> Result<Self, String> {
+        Self::start_one(ctx, EngineName::Docker, ROOMY, |dir| {
+            let certificates = dir.join("tls");
+            let written = authority.write(&["127.0.0.1", "localhost"], &certificates);
+            written.map_err(|error| error.to_string())?;
+            let at = |name: &str| certificates.join(name).display().to_string();
+            Ok(vec![
+                format!("--host=tcp://0.0.0.0:{TLS_PORT}"),
+                "--tlsverify".to_owned(),
+                format!("--tlscacert={}", at("ca.pem")),
+                format!("--tlscert={}", at("cert.pem")),
+                format!("--tlskey={}", at("key.pem")),
+            ])
+        })
+    }
+
+    fn start_one(
+        ctx: &Ctx,
+        name: EngineName,
+        size: &str,
+        more: impl FnOnce(&Path) -> Result<Vec<String>, String>,
+    ) -> Result<Self, String> {
         let dir = tempfile::Builder::new()
             .prefix("lazaret-engine-")
             .tempdir()
             .map_err(|error| error.to_string())?;
-        let rootless = match ctx.engine() {
+        let rootless = match name {
             EngineName::PodmanRootless => Some(account(ROOTLESS_USER)?),
             EngineName::Docker | EngineName::Podman => None,
         };
         let unshared = Unshared::new(&mounts(dir.path(), size, rootless))?;
         let mut engine = Self {
-            name: ctx.engine(),
+            name,
+            more: more(dir.path())?,
             daemon: None,
             unshared,
             dir,
@@ -92,6 +132,11 @@ impl PrivateEngine {
     /// What `LAZARET_ENGINE` takes.
     pub(crate) fn endpoint(&self) -> String {
         format!("unix://{}", self.socket().display())
+    }
+
+    /// The namespaces that it runs in.
+    pub(crate) fn unshared(&self) -> &Unshared {
+        &self.unshared
     }
 
     /// Where its data is, as the outside sees it.
@@ -205,6 +250,7 @@ impl PrivateEngine {
                 // Its network has nothing in it, and needs nothing.
                 argv.push("--bridge=none".to_owned());
                 argv.push("--iptables=false".to_owned());
+                argv.extend(self.more.iter().cloned());
                 argv.push("--host".to_owned());
             }
             EngineName::Podman | EngineName::PodmanRootless => {
@@ -264,7 +310,8 @@ fn mounts(dir: &Path, size: &str, rootless: Option<(u32, u32)>) -> String {
     let data = dir.join("data");
     let data = data.display();
     let mut script = format!(
-        "mkdir -p {data}\n\
+        "ip link set lo up\n\
+         mkdir -p {data}\n\
          mount -t tmpfs -o mode=0755 tmpfs /run\n\
          mount -t tmpfs -o mode=1777 tmpfs /dev/shm\n\
          mount -t tmpfs -o mode=0755,size={size} tmpfs {data}\n"

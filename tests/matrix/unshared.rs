@@ -82,6 +82,12 @@ impl Unshared {
         vec!["nsenter".to_owned(), mount, "--".to_owned()]
     }
 
+    /// As [`Unshared::view`], but it sees the enclosure's network alone.
+    pub(crate) fn on_its_network(&self) -> Vec<String> {
+        let net = format!("--net=/proc/{}/ns/net", self.pid);
+        vec!["nsenter".to_owned(), net, "--".to_owned()]
+    }
+
     /// Runs a script inside to its end.
     ///
     /// # Errors

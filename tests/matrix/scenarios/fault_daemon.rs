@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 use crate::ctx::{Ctx, expect, expect_eq};
 use crate::lazaret::{Ended, Line, Running};
-use crate::private_engine::PrivateEngine;
+use crate::private_engine::{PrivateEngine, ROOMY};
 use crate::watch::{phase, sparse, stamp};
 
 scenarios! {
@@ -13,9 +13,6 @@ scenarios! {
     "fault/daemon-killed-while-collecting" => while_collecting;
     "fault/full-disk-in-the-engine" => full_disk;
 }
-
-/// Room for the images twice, as loading them takes, and a workspace.
-const ROOMY: &str = "2g";
 
 /// A session on the private engine, with all that its scenario needs of it.
 struct Session<'a> {

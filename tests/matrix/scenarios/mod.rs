@@ -66,6 +66,8 @@ mod protect;
 mod recover;
 mod remembered;
 mod remote;
+mod remote_ssh;
+mod remote_tls;
 mod round_trip;
 mod round_trip_large;
 mod seed_copy_workspace;
@@ -152,6 +154,8 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     recover::SCENARIOS,
     remembered::SCENARIOS,
     remote::SCENARIOS,
+    remote_ssh::SCENARIOS,
+    remote_tls::SCENARIOS,
     starter::SCENARIOS,
     fault::SCENARIOS,
     fault_daemon::SCENARIOS,

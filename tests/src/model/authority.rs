@@ -1,8 +1,14 @@
 //! `Authority`: certificates that are made when a test runs, and trusted by no other program.
 
+use std::fs;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 /// A certificate authority with its key.
@@ -40,15 +46,7 @@ impl Authority {
     /// # Panics
     /// When a name is no DNS name.
     pub fn server(&self, names: &[&str]) -> Arc<rustls::ServerConfig> {
-        let key = KeyPair::generate().expect("the system gives random numbers");
-        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        let mut params = CertificateParams::new(names).expect("they are names");
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "a test's server");
-        let certificate = params
-            .signed_by(&key, &self.issuer)
-            .expect("the parameters are right");
+        let (certificate, key) = self.issue(names);
         let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = rustls::ServerConfig::builder_with_provider(provider)
@@ -58,5 +56,34 @@ impl Authority {
             .with_single_cert(vec![certificate.der().clone()], private)
             .expect("the key is the certificate's");
         Arc::new(config)
+    }
+
+    /// Writes what a server or a client with these names shows into a directory: `ca.pem`,
+    /// `cert.pem` and `key.pem`, as Docker names them.
+    ///
+    /// # Errors
+    /// The system's.
+    ///
+    /// # Panics
+    /// When a name is no DNS name.
+    pub fn write(&self, names: &[&str], directory: &Path) -> io::Result<()> {
+        let (certificate, key) = self.issue(names);
+        fs::create_dir_all(directory)?;
+        fs::write(directory.join("ca.pem"), &self.pem)?;
+        fs::write(directory.join("cert.pem"), certificate.pem())?;
+        fs::write(directory.join("key.pem"), key.serialize_pem())
+    }
+
+    fn issue(&self, names: &[&str]) -> (Certificate, KeyPair) {
+        let key = KeyPair::generate().expect("the system gives random numbers");
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let mut params = CertificateParams::new(names).expect("they are names");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "of a test");
+        let certificate = params
+            .signed_by(&key, &self.issuer)
+            .expect("the parameters are right");
+        (certificate, key)
     }
 }

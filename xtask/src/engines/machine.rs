@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use xshell::{Shell, cmd};
 
-/// Programs that the engines need, and the Debian package that brings each.
+/// Programs that the engines and the matrix need, and the Debian package that brings each.
 pub(crate) const PROGRAMS: &[(&str, &str)] = &[
     ("dockerd", "docker.io"),
     ("podman", "podman"),
@@ -17,7 +17,12 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
     ("fuse-overlayfs", "fuse-overlayfs"),
     ("iptables", "iptables"),
     ("mmdebstrap", "mmdebstrap"),
+    ("ssh", "openssh-client"),
+    ("sshd", SSH_SERVER),
 ];
+
+/// The package whose service is not to be started: the matrix runs a server of its own.
+pub(crate) const SSH_SERVER: &str = "openssh-server";
 
 /// The unprivileged user that runs rootless Podman when setup itself is root.
 pub(crate) const ROOTLESS_USER: &str = "lazaret";

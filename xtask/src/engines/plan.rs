@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::machine::{Authority, Init, Machine, PodmanNeeds};
+use super::machine::{Authority, Init, Machine, PodmanNeeds, SSH_SERVER};
 use super::ping;
 
 /// How many subordinate ids a rootless user gets: the usual range.
@@ -31,7 +31,11 @@ impl fmt::Display for Step {
         };
         match self {
             Self::Install(packages) => {
-                write!(f, "install Debian packages: {}", packages.join(" "))
+                write!(f, "install Debian packages: {}", packages.join(" "))?;
+                match packages.contains(&SSH_SERVER) {
+                    true => f.write_str(", whose server is not started"),
+                    false => Ok(()),
+                }
             }
             Self::CreateUser(name) => {
                 write!(

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use xshell::{Shell, cmd};
 
-use super::machine::{Account, Authority, Init, Machine, SYSTEM_PATH};
+use super::machine::{Account, Authority, Init, Machine, SSH_SERVER, SYSTEM_PATH};
 use super::ping;
 use super::plan::{SUBIDS, Step, TUN};
 use super::service::{self, DOCKER, PODMAN, ROOTLESS};
@@ -17,7 +17,7 @@ impl Step {
     /// Does it; the machine's facts change with it.
     pub(crate) fn run(&self, sh: &Shell, machine: &mut Machine) -> Result<()> {
         match self {
-            Self::Install(packages) => install(sh, machine.authority, packages),
+            Self::Install(packages) => install(sh, machine, packages),
             Self::CreateUser(name) => {
                 cmd!(
                     sh,
@@ -68,7 +68,8 @@ fn root_command(sh: &Shell, authority: Authority, argv: &[&str]) -> Result<()> {
     }
 }
 
-fn install(sh: &Shell, authority: Authority, packages: &[&str]) -> Result<()> {
+fn install(sh: &Shell, machine: &Machine, packages: &[&str]) -> Result<()> {
+    let (authority, init) = (machine.authority, machine.init);
     root_command(sh, authority, &["apt-get", "update", "-qq"])?;
     let mut argv = vec![
         "env",
@@ -79,7 +80,13 @@ fn install(sh: &Shell, authority: Authority, packages: &[&str]) -> Result<()> {
         "--no-install-recommends",
     ];
     argv.extend(packages);
-    root_command(sh, authority, &argv)
+    root_command(sh, authority, &argv)?;
+    if packages.contains(&SSH_SERVER) && init == Init::Systemd {
+        let units = ["ssh.service", "ssh.socket"];
+        let off = [["systemctl", "disable", "--now"].as_slice(), &units].concat();
+        root_command(sh, authority, &off)?;
+    }
+    Ok(())
 }
 
 fn add_subids(sh: &Shell, machine: &mut Machine, name: &str) -> Result<()> {
