@@ -318,6 +318,9 @@ impl<'a> EngineUnderTest<'a> {
         let sessions: Value = serde_json::from_str(&sessions)?;
         for session in sessions.as_array().into_iter().flatten() {
             if let Some(name) = session["session"].as_str() {
+                // One that a row left up is in use; one that is not up says so.
+                let stop = self.lazaret(&["stop", name]).ignore_status();
+                stop.ignore_stdout().ignore_stderr().run()?;
                 let remove = self.lazaret(&["rm", "--force", name]);
                 remove.ignore_stdout().ignore_stderr().run()?;
             }

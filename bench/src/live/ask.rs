@@ -21,7 +21,8 @@ const REQUEST: &str = "{\"prompt\":\"what is in here?\"}\n";
 
 /// What answers, inside and in a plain container.
 const AGENT: &str = "read -r request; n=${LAZARET_ASK_NONCE:-none}; \
-    printf \"---LAZARET_OUTPUT_START:$n---\\n{\\\"result\\\":\\\"done\\\"}\\n---LAZARET_OUTPUT_END:$n---\\n\"";
+    printf '%s\\n' \"---LAZARET_OUTPUT_START:$n---\" '{\"result\":\"done\"}' \
+    \"---LAZARET_OUTPUT_END:$n---\"";
 
 pub(super) fn measure(
     sh: &Shell,
