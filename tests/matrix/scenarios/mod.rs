@@ -31,6 +31,7 @@ mod bad_input;
 mod deadline;
 mod depth;
 mod disk;
+mod each;
 mod fault;
 mod fault_daemon;
 mod gate;
@@ -123,6 +124,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     deadline::SCENARIOS,
     depth::SCENARIOS,
     disk::SCENARIOS,
+    each::SCENARIOS,
     live::SCENARIOS,
     mapped::SCENARIOS,
     acp::SCENARIOS,

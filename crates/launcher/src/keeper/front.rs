@@ -102,7 +102,10 @@ fn start(order: &Order, app: &App) -> io::Result<Started> {
 
 /// This program, also if its file was replaced meanwhile. Where `/proc` is that of other
 /// processes, what it was called as.
-fn own_program(app: &App) -> io::Result<PathBuf> {
+///
+/// # Errors
+/// The system's.
+pub(crate) fn own_program(app: &App) -> io::Result<PathBuf> {
     let own = Path::new("/proc/self/exe");
     match (own.exists(), app.arguments.first()) {
         (true, _) => Ok(own.to_owned()),

@@ -17,7 +17,7 @@ mod notifier;
 mod process;
 mod said;
 
-pub(crate) use front::{Begun, begin};
+pub(crate) use front::{Begun, begin, own_program};
 pub(crate) use happening::{plain, words};
 pub(crate) use process::{LiveOptions, Ordered, is_keeper, keep};
 

@@ -132,6 +132,10 @@ fn run_help_shows_what_can_be_typed() {
                                         or `debug` (also what it is sent on stdin) [default: info]
           --dry-run                     Only list what would be copied in, with sizes
       -i, --interactive                 Pass stdin on to the command, to its end, and ask no question
+          --each <FILE>                 Run once for each line of this file (- for stdin), in a session
+                                        of its own: the line is the task, or takes the place of {} in
+                                        the command, else its last word
+          --at-once <N>                 How many of them run at once [default: 4]
       -h, --help                        Print help (see more with '--help')
       -V, --version                     Print version
 

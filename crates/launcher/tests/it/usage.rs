@@ -25,7 +25,7 @@ fn usage_errors_exit_with_2() {
         "completions tcsh",
         "man a b",
         "-q -v ls",
-        "--engine ssh://host image ls",
+        "--engine ssh://-host image ls",
         "--engine nonsense doctor",
     ] {
         let outcome = env.run_words(

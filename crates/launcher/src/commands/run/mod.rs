@@ -1,6 +1,11 @@
 //! `lazaret run`.
 
 pub(crate) mod args;
+mod each;
+mod each_line;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use lazaret_transfer::FileSelector;
 
@@ -35,13 +40,29 @@ pub struct RunArgs {
     /// Pass stdin on to the command, to its end, and ask no question
     #[arg(short, long, conflicts_with = "prompt")]
     pub interactive: bool,
+    /// Run once for each line of this file (- for stdin), in a session of its own: the line is the
+    /// task, or takes the place of {} in the command, else its last word
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["interactive", "prompt", "terminal", "dry_run"]
+    )]
+    pub each: Option<PathBuf>,
+    /// How many of them run at once
+    #[arg(long, value_name = "N", requires = "each", default_value_t = each::AT_ONCE)]
+    pub at_once: NonZeroUsize,
 }
 
 pub(crate) fn run(args: RunArgs, app: &App) -> Result<ExitCode, Failure> {
     let RunArgs {
         what: args,
         interactive,
+        each,
+        at_once,
     } = args;
+    if let Some(file) = each {
+        return each::run(&file, at_once, args.name.as_ref(), app);
+    }
     let profile = profile::load(&args.profile_name(app)?, &app.env)?;
     if is_demo(&profile, &args) {
         return match args.dry_run {
