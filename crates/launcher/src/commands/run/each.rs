@@ -133,6 +133,13 @@ pub(super) fn run(
     Ok(summary.show(app))
 }
 
+fn end(pids: &[Pid]) {
+    for pid in pids {
+        // One that has ended meanwhile needs no signal.
+        let _gone = kill_process(*pid, Signal::TERM);
+    }
+}
+
 fn read(file: &Path, app: &App) -> Result<String, Failure> {
     let mut text = String::new();
     let read = match (file == Path::new("-"), app.ui.take_stdin()) {
@@ -196,6 +203,10 @@ fn start(
         .collect();
     let locked = || running.lock().unwrap_or_else(PoisonError::into_inner);
     locked().extend(&pids);
+    // One that was started while the others were told to end.
+    if app.cancel.check().is_err() {
+        end(&pids);
+    }
     let output = handle.into_output();
     locked().retain(|pid| !pids.contains(pid));
     output
