@@ -59,9 +59,12 @@ impl<'a> FarMachine<'a> {
         }
         let server = format!(
             "Port {PORT}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\n\
-             StrictModes no\nPermitRootLogin prohibit-password\nUsePAM no\nPidFile none\n",
+             StrictModes no\nPermitRootLogin prohibit-password\nUsePAM no\nPidFile none\n\
+             SetEnv HOME={}\n",
             at("host"),
             at("user.pub"),
+            // The startup files of the user who runs this are not for a machine that is killed.
+            self.dir.path().display(),
         );
         let client = format!(
             "Host far\n HostName 127.0.0.1\n User root\nHost *\n IdentityFile {}\n \
