@@ -24,6 +24,7 @@ mod transport;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -315,11 +316,12 @@ impl Engine for ApiEngine {
             what: "container",
             name: spec.spec().name.as_str(),
         };
-        let turn = match (inner.endpoint(), spec.engine().kind) {
-            (Endpoint::Unix(socket), EngineKind::Podman) if spec.engine().rootless => {
-                CreateLock::take(socket)
-            }
-            _ => None,
+        let takes_turns = spec.engine().kind == EngineKind::Podman && spec.engine().rootless;
+        let turn = match inner.endpoint() {
+            _ if !takes_turns => None,
+            Endpoint::Unix(socket) => CreateLock::take(socket),
+            // There is no socket of theirs here: all that are far take turns together.
+            _ => CreateLock::take(Path::new("/tmp/engine.sock")),
         };
         let created = inner.call(CALL_LIMIT, async {
             inner.check_image(spec).await?;

@@ -235,10 +235,7 @@ pub(super) fn engine_info(
                 true => Pausing::Signals,
                 false => Pausing::Freezer,
             },
-            locality: match endpoint {
-                Endpoint::Unix(_) => Locality::Local,
-                Endpoint::Tcp(_) | Endpoint::Tls(_) | Endpoint::Ssh(_) => Locality::Remote,
-            },
+            locality: locality(endpoint),
             ..Capabilities::SHARED_KERNEL
         },
         cgroup_version,
@@ -311,6 +308,24 @@ fn runtime(version: &Version, info: &Info, host: Option<&PodmanHost>) -> String 
     }
 }
 
+fn locality(endpoint: &Endpoint) -> Locality {
+    match endpoint {
+        Endpoint::Unix(_) => Locality::Local,
+        Endpoint::Tcp(_) | Endpoint::Tls(_) | Endpoint::Ssh(_) => Locality::Remote,
+    }
+}
+
+/// Whether an architecture, in Docker's words, is another one than this program's. One that an
+/// engine does not name is none.
+fn is_other_architecture(architecture: &str) -> bool {
+    let own = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    !architecture.is_empty() && architecture != own
+}
+
 fn warnings(
     endpoint: &Endpoint,
     version: &Version,
@@ -325,6 +340,14 @@ fn warnings(
              project and give orders to the engine; use ssh:// or TLS"
                 .to_owned(),
         );
+    }
+    let there = host.map_or(&*version.arch, |host| &*host.arch);
+    if locality(endpoint) == Locality::Remote && is_other_architecture(there) {
+        warnings.push(format!(
+            "its machine is {there}, and this lazaret's images are for {}: they run there only if \
+             it emulates that",
+            std::env::consts::ARCH
+        ));
     }
     let mut floor = |what: &str, found: &str, floor: [u32; 3]| {
         if numbers(found).is_some_and(|found| found < floor) {
@@ -552,6 +575,28 @@ mod tests {
                 found.warnings.iter().any(is_warned),
                 expected,
                 "{endpoint}: {:?}",
+                found.warnings
+            );
+        }
+    }
+
+    #[test]
+    fn a_far_machine_of_another_architecture_is_warned_of() {
+        for (endpoint, architecture, expected) in [
+            ("ssh://build", "riscv64", true),
+            ("unix:///x.sock", "riscv64", false),
+            ("ssh://build", "", false),
+        ] {
+            let text = DOCKER.replace(r#""Arch":"amd64""#, &format!(r#""Arch":"{architecture}""#));
+            let version = version(&text);
+            assert_eq!(version.arch, architecture);
+            let endpoint = endpoint.parse().unwrap();
+            let found = engine_info(&endpoint, "1.41", &version, &Info::default(), None);
+            let is_warned = |warning: &String| warning.contains("emulates");
+            assert_eq!(
+                found.warnings.iter().any(is_warned),
+                expected,
+                "{endpoint} {architecture}: {:?}",
                 found.warnings
             );
         }
