@@ -15,11 +15,15 @@ scenarios! {
 
 const TASKS: &str = "# what is to be done\none\n\ntwo words\nfail\n";
 
+fn file_of(ctx: &Ctx, tasks: &str) -> Result<String, String> {
+    let file = ctx.home().join("tasks");
+    fs::write(&file, tasks).map_err(|error| error.to_string())?;
+    Ok(file.display().to_string())
+}
+
 fn gates(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", "f a \"a\\n\"");
-    let tasks = ctx.home().join("tasks");
-    fs::write(&tasks, TASKS).map_err(|error| error.to_string())?;
-    let tasks = tasks.display().to_string();
+    let tasks = file_of(ctx, TASKS)?;
     let script = "test \"$1\" != fail || exit 3; echo \"$1\" > done";
     let run = [
         "run",
@@ -74,9 +78,7 @@ fn gates(ctx: &Ctx) -> Result<(), String> {
 
 fn interrupted(ctx: &Ctx) -> Result<(), String> {
     let workspace = ctx.workspace("project", "f a \"a\\n\"");
-    let tasks = ctx.home().join("tasks");
-    fs::write(&tasks, "1\n2\n3\n").map_err(|error| error.to_string())?;
-    let tasks = tasks.display().to_string();
+    let tasks = file_of(ctx, "1\n2\n3\n")?;
     let work = "echo begun > \"$1\"; touch /tmp/begun; trap 'exit 0' TERM; \
                 while :; do sleep 0.1; done";
     let run = [

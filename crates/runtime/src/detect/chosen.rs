@@ -61,7 +61,7 @@ pub(super) fn docker(environment: &Environment) -> Option<Chosen> {
         return Some(Chosen {
             by: DecidedBy::Variable("DOCKER_HOST"),
             endpoint: match host.parse() {
-                Ok(Endpoint::Tcp(address)) if is_tls => Ok(over_tls(address, environment)),
+                Ok(Endpoint::Tcp(address)) if is_tls => Ok(over_tls(address)),
                 parsed => parsed,
             },
         });
@@ -92,7 +92,7 @@ pub(super) fn docker(environment: &Environment) -> Option<Chosen> {
     if let Some(variable) = tls_variable(environment) {
         return Some(Chosen {
             by: DecidedBy::Variable(variable),
-            endpoint: Ok(over_tls(TLS_HOST.to_owned(), environment)),
+            endpoint: Ok(over_tls(TLS_HOST.to_owned())),
         });
     }
     context.map(|_default| Chosen {
@@ -117,14 +117,11 @@ fn tls_variable(environment: &Environment) -> Option<&'static str> {
     set.next().map(|(name, _)| name)
 }
 
-fn over_tls(address: String, environment: &Environment) -> Endpoint {
-    filled_in(
-        Endpoint::Tls(TlsAddress {
-            address,
-            certificates: None,
-        }),
-        environment,
-    )
+fn over_tls(address: String) -> Endpoint {
+    Endpoint::Tls(TlsAddress {
+        address,
+        certificates: None,
+    })
 }
 
 /// Fills in what an address leaves to the user's surroundings.

@@ -1,8 +1,8 @@
 //! TLS to an engine: by the certificates that Docker's own command uses.
 //!
 //! A server is always verified, against `ca.pem` alone. Docker's "TLS with any server"
-//! (`DOCKER_TLS` without `DOCKER_TLS_VERIFY`, `SkipTLSVerify` of a context) is not to be had: it
-//! gives an engine, and so root of a machine, to whom stands in between.
+//! (`DOCKER_TLS` without `DOCKER_TLS_VERIFY`, `SkipTLSVerify` of a context) is refused: with it,
+//! any machine on the way can be the engine.
 
 use std::io;
 use std::path::Path;
