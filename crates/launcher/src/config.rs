@@ -18,6 +18,17 @@ pub(crate) struct Config {
     pub(crate) engine: Option<String>,
     /// What the clients of `lazaret mcp` may use.
     pub(crate) mcp: Option<McpConfig>,
+    /// What groups may read beside their projects.
+    pub(crate) extra: Option<ExtraConfig>,
+}
+
+/// `[extra]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExtraConfig {
+    /// Directories that hold what groups may read.
+    #[serde(default)]
+    pub(crate) roots: Vec<PathBuf>,
 }
 
 /// `[mcp]`.

@@ -104,6 +104,14 @@ impl Environment {
             })
     }
 
+    /// Puts the home in the place of a `~` that a path begins with. Without one it stays.
+    pub fn expand(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), self.home()) {
+            (Ok(rest), Ok(home)) => home.join(rest),
+            _ => path.to_path_buf(),
+        }
+    }
+
     /// `$XDG_STATE_HOME/lazaret`: sessions.
     ///
     /// # Errors

@@ -236,7 +236,7 @@ pub const EXAMPLES: &[(&str, [&str; 2])] = &[
         "group set",
         [
             "lazaret group set family --shared groups/global",
-            "lazaret group set family --limit timeout=10m",
+            "lazaret group set family --extra webapp=~/projects/webapp",
         ],
     ),
     ("group ls", ["lazaret group ls", "lazaret group ls --json"]),

@@ -19,7 +19,7 @@ use lazaret_tree::{PathError, RelPath, escape};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
 
-use crate::files::root::{self, LOST_AND_FOUND, Root, chmod};
+use crate::files::root::{self, Root, chmod};
 
 /// The uid and gid of the agent, in every image of ours.
 const AGENT: u32 = 1000;
@@ -98,7 +98,8 @@ fn take(path: &Path) -> Result<(), ProtectError> {
     Ok(())
 }
 
-/// Makes an open entry root's, then sets its mode, as its owner may.
+/// Makes an open entry root's, then sets its mode, as its owner may. The modes give a group no more
+/// than others.
 fn seize(entry: BorrowedFd<'_>, protected: ProtectedKind) -> Result<(), Errno> {
     own(entry, 0)?;
     match protected.mode() {
@@ -107,9 +108,10 @@ fn seize(entry: BorrowedFd<'_>, protected: ProtectedKind) -> Result<(), Errno> {
     }
 }
 
-/// Gives an open entry, a link among them, to a user and the group of the same number.
-fn own(entry: BorrowedFd<'_>, id: u32) -> Result<(), Errno> {
-    let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
+/// Gives an open entry, a link among them, to a user and the agent's group: what is root's and of
+/// root's group is the engine's.
+fn own(entry: BorrowedFd<'_>, uid: u32) -> Result<(), Errno> {
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(AGENT));
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
     rustix::fs::chownat(entry, c"", Some(uid), Some(gid), flags)
 }
@@ -140,9 +142,6 @@ fn give_directory(dir: BorrowedFd<'_>, path: &mut Vec<u8>) -> Result<(), Protect
     let names = root::names(dir).map_err(|errno| failed(path, errno))?;
     let length = path.len();
     for name in names {
-        if length == 0 && *name == *LOST_AND_FOUND {
-            continue;
-        }
         if length != 0 {
             path.push(b'/');
         }
@@ -157,7 +156,8 @@ fn give_directory(dir: BorrowedFd<'_>, path: &mut Vec<u8>) -> Result<(), Protect
 fn give_entry(dir: BorrowedFd<'_>, name: &CString, path: &mut Vec<u8>) -> Result<(), ProtectError> {
     let opened = open(dir, name).map_err(|errno| ProtectError::own(path, errno));
     let (entry, stat) = opened?;
-    if stat.st_uid != 0 {
+    let is_at_the_root = path == name.to_bytes();
+    if stat.st_uid != 0 || is_at_the_root && root::is_foreign(dir, name, &stat) {
         return Ok(());
     }
     match FileType::from_raw_mode(stat.st_mode) {

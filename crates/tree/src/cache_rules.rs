@@ -63,6 +63,11 @@ impl CacheInside {
 /// Neither sent nor surveyed; whatever the agent puts there is removed by the next update.
 pub const INCOMING_DIR: &CStr = c".lazaret-incoming";
 
+/// Where, in the root of a workspace's volume, other directories are mounted, if there are any.
+///
+/// Neither sent nor surveyed: the mount point is the engine's.
+pub const EXTRA_DIR: &str = "extra";
+
 /// What the names begin with that lazaret keeps for itself in a workspace's root.
 pub const STAGING_PREFIX: &str = ".lazaret-";
 

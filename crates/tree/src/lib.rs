@@ -34,7 +34,8 @@ mod tree;
 
 pub use blobs::Blobs;
 pub use cache_rules::{
-    CACHEDIR_SIGNATURE, CacheInside, INCOMING_DIR, STAGING_PREFIX, is_cache_beside, is_reserved,
+    CACHEDIR_SIGNATURE, CacheInside, EXTRA_DIR, INCOMING_DIR, STAGING_PREFIX, is_cache_beside,
+    is_reserved,
 };
 pub use diff::{Change, ChangeKind, ChangeSet, Changed, Changes, diff};
 pub use digest::{Digest, DigestParseError, FieldHasher};

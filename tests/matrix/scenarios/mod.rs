@@ -40,6 +40,7 @@ mod git_captures;
 mod git_from;
 mod git_review;
 mod group;
+mod group_extra;
 mod group_mail;
 mod home;
 mod hostile;
@@ -170,6 +171,7 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     ask_live::SCENARIOS,
     audit::SCENARIOS,
     group::SCENARIOS,
+    group_extra::SCENARIOS,
     group_mail::SCENARIOS,
     seed_group_chat::SCENARIOS,
 ];

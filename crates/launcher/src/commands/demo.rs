@@ -103,6 +103,7 @@ pub(crate) fn run(profile: &Profile, app: &App) -> Result<ExitCode, Failure> {
             from: None,
             terminal: TerminalMode::None,
             stdin: CommandStdin::Empty,
+            extra: Vec::new(),
             fills: None,
             log: LogLevel::Info,
             profile: profile.clone(),

@@ -200,6 +200,7 @@ pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
             bounds,
             profile,
             shared,
+            extra,
             ..
         } = scope;
         let run = Args {
@@ -211,6 +212,7 @@ pub(super) fn be_keeper(kept: LiveRun, app: &App) -> Result<ExitCode, Failure> {
             terminal,
             stdin,
             asked,
+            extra,
             ..args::job(run, profile, bounds, shared, app)?
         };
         request.run(

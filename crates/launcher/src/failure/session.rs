@@ -66,7 +66,12 @@ words!(VerifyError: Engine | Porter | Probe);
 words!(HistoryError: Io | DecisionLog | Changes | Store);
 words!(ExporterError: Engine | Unenforceable);
 words!(CreateError: Pool | Size | Resources | Home | Unenforceable | Engine | Store | Sweep | Volume);
-words!(VolumeError: Interrupted | Engine | Unenforceable | Lasting | Porter | Io;
+words!(VolumeError: Interrupted | Engine | Unenforceable | Lasting | Porter | Io | Pack;
+    error @ (VolumeError::Receipt(_) | VolumeError::OtherReceipt) => {
+        Self::new(FailureKind::Transfer, error)
+    },
+    error @ VolumeError::ExtraChanged { .. } => Self::new(FailureKind::Workspace, error)
+        .hinted("Try again when nothing writes to it."),
     error @ VolumeError::Panicked => Self::new(FailureKind::Internal, error),
     error @ VolumeError::Unfilled { .. } => {
         let VolumeError::Unfilled { id } = &error else { unreachable!("it was matched") };

@@ -16,6 +16,9 @@ pub(super) enum Clash {
     /// What is shared with one holds the folder of a group, or lies in it.
     #[error("what is shared with group {0} overlaps with the folder of group {1}")]
     Shared(String, String),
+    /// An extra directory of one holds the folder of a group, or lies in it.
+    #[error("an extra directory of group {0} overlaps with the folder of group {1}")]
+    Extra(String, String),
     /// Two have the same chat.
     #[error("the groups {0} and {1} have the same chat")]
     Chats(String, String),
@@ -38,13 +41,18 @@ pub(super) fn apart(groups: &BTreeMap<String, Group>) -> Result<(), Clash> {
                 return Err(Clash::Chats(a, b));
             }
         }
+        let reached = |path: &Path| {
+            let holds = |other: &&&Group| folder(other).is_some_and(|other| overlap(&other, path));
+            all.iter().find(holds).map(|other| names(other))
+        };
         for shared in &one.shared {
-            let shared = place(&one.project, shared);
-            for other in &all {
-                if folder(other).is_some_and(|folder| overlap(&folder, &shared)) {
-                    let (a, b) = names(other);
-                    return Err(Clash::Shared(a, b));
-                }
+            if let Some((a, b)) = reached(&place(&one.project, shared)) {
+                return Err(Clash::Shared(a, b));
+            }
+        }
+        for extra in &one.extra {
+            if let Some((a, b)) = reached(&lower_case(&extra.path)) {
+                return Err(Clash::Extra(a, b));
             }
         }
     }
@@ -56,8 +64,11 @@ fn folder(group: &Group) -> Option<PathBuf> {
 }
 
 fn place(project: &Path, path: &RelPath) -> PathBuf {
-    let place = project.join(path.as_str());
-    PathBuf::from(place.to_string_lossy().to_lowercase())
+    lower_case(&project.join(path.as_str()))
+}
+
+fn lower_case(path: &Path) -> PathBuf {
+    PathBuf::from(path.to_string_lossy().to_lowercase())
 }
 
 /// Whether one holds the other, or is it.

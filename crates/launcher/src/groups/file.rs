@@ -14,9 +14,13 @@ use super::{Group, Level, check};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind};
 use crate::profile::{GroupLimits, GroupNetwork, ProfileError, read_unlinked};
+use crate::resolve::extra::ExtraRule;
 
 /// The file in lazaret's configuration directory.
 pub(super) const FILE: &str = "groups.toml";
+
+/// The most extra directories of a group.
+const MOST_EXTRA: usize = 16;
 
 /// The most chats of a group, and paths that are shared with it.
 const MOST: usize = 100;
@@ -40,6 +44,8 @@ struct RawGroup {
     folder: Option<Spanned<String>>,
     #[serde(default)]
     shared: Vec<Spanned<String>>,
+    #[serde(default)]
+    extra: BTreeMap<Spanned<String>, Spanned<PathBuf>>,
     #[serde(default)]
     chats: Vec<Spanned<String>>,
     #[serde(default)]
@@ -73,11 +79,10 @@ impl Groups {
     pub(super) fn parse(file: &str, text: String, env: &Environment) -> Result<Self, Failure> {
         let raw: RawFile =
             toml::from_str(&text).map_err(|error| ProfileError::of_toml(file, &text, &error))?;
-        let home = env.home().ok();
         let reader = Reader {
             file,
             text: &text,
-            home,
+            env,
         };
         let mut all = BTreeMap::new();
         for (name, raw) in raw.groups {
@@ -149,10 +154,18 @@ pub(super) fn is_name(name: &str) -> bool {
     (1..=40).contains(&name.len()) && name.bytes().all(is_plain) && name != "ack"
 }
 
+/// Whether a text can be the name of an extra directory.
+fn is_extra_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=64).contains(&name.len())
+        && name.bytes().all(is_plain)
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+}
+
 struct Reader<'a> {
     file: &'a str,
     text: &'a str,
-    home: Option<&'a Path>,
+    env: &'a Environment,
 }
 
 impl Reader<'_> {
@@ -203,6 +216,7 @@ impl Reader<'_> {
             project: self.project(&raw.project)?,
             folder,
             shared: shared.collect::<Result<_, _>>()?,
+            extra: self.extra(&raw.extra)?,
             chats: raw.chats.iter().map(chat).collect::<Result<_, _>>()?,
             limits: raw.limits,
             network: raw.network,
@@ -222,14 +236,41 @@ impl Reader<'_> {
             })
     }
 
-    fn project(&self, raw: &Spanned<PathBuf>) -> Result<PathBuf, ProfileError> {
-        let path = match (raw.get_ref().strip_prefix("~"), self.home) {
-            (Ok(rest), Some(home)) => home.join(rest),
-            _ => raw.get_ref().clone(),
+    fn extra(
+        &self,
+        raw: &BTreeMap<Spanned<String>, Spanned<PathBuf>>,
+    ) -> Result<Vec<ExtraRule>, ProfileError> {
+        if let Some((name, _)) = raw.iter().nth(MOST_EXTRA) {
+            let message = format!("`extra`: found more than {MOST_EXTRA}");
+            return Err(self.error(&name.span(), &message));
+        }
+        let rule = |(name, path): (&Spanned<String>, &Spanned<PathBuf>)| {
+            let is_name = is_extra_name(name.get_ref());
+            match name.get_ref().parse::<RelPathBuf>() {
+                Ok(parsed) if is_name => Ok(ExtraRule {
+                    name: parsed,
+                    path: self.directory("extra", path)?,
+                }),
+                _ => {
+                    let message = "`extra`: a name has 1 to 64 of A-Z, a-z, 0-9, `.`, `_` and \
+                                   `-`, and begins with a letter or a digit";
+                    Err(self.error(&name.span(), message))
+                }
+            }
         };
+        raw.iter().map(rule).collect()
+    }
+
+    fn project(&self, raw: &Spanned<PathBuf>) -> Result<PathBuf, ProfileError> {
+        self.directory("project", raw)
+    }
+
+    /// Reads a directory of the host.
+    fn directory(&self, key: &str, raw: &Spanned<PathBuf>) -> Result<PathBuf, ProfileError> {
+        let path = self.env.expand(raw.get_ref());
         if !path.is_absolute() {
-            let message = "`project`: expected an absolute path, or one that starts with ~/";
-            return Err(self.error(&raw.span(), message));
+            let message = format!("`{key}`: expected an absolute path, or one that starts with ~/");
+            return Err(self.error(&raw.span(), &message));
         }
         Ok(fs::canonicalize(&path).unwrap_or(path))
     }

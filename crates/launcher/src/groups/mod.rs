@@ -19,6 +19,7 @@ use lazaret_tree::{Digest, RelPathBuf};
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::profile::{self, GroupLimits, GroupNetwork, Isolation, Profile};
+use crate::resolve::extra::ExtraRule;
 use crate::resolve::scope::WorkspaceScope;
 use crate::resolve::workspace;
 
@@ -50,6 +51,8 @@ pub struct Group {
     pub folder: Option<RelPathBuf>,
     /// What of the project it may read.
     pub shared: Vec<RelPathBuf>,
+    /// Directories of the host that it may read, by name.
+    pub extra: Vec<ExtraRule>,
     /// Its chats, by whatever name the host's program gives them.
     pub chats: Vec<String>,
     limits: GroupLimits,
@@ -132,7 +135,7 @@ impl Group {
         // Only the groups' own file says what a group sees.
         rules.share.clear();
         let shared = self.shared.iter().map(ToString::to_string).collect();
-        match (self.level, self.folder.clone()) {
+        let scope = match (self.level, self.folder.clone()) {
             (Level::Member, Some(folder)) => {
                 WorkspaceScope::of_member(profile, root, folder, shared, env)
             }
@@ -141,7 +144,8 @@ impl Group {
                 let text = format!("group {} has no folder", self.name);
                 Err(Failure::message(FailureKind::Profile, text))
             }
-        }
+        }?;
+        scope.with_extra(self.extra.clone(), env)
     }
 }
 

@@ -38,10 +38,7 @@ impl Access {
             return Err(unset(&file));
         }
         let root = |path: &PathBuf| {
-            let path = match path.strip_prefix("~") {
-                Ok(rest) => env.home()?.join(rest),
-                Err(_) => path.clone(),
-            };
+            let path = env.expand(path);
             if !path.is_absolute() {
                 let text = format!("`mcp.roots` of {shown}: {} is relative", path.display());
                 return Err(Failure::message(FailureKind::Profile, text)

@@ -69,10 +69,7 @@ fn resolved(
     env: &Environment,
 ) -> Result<PathBuf, ProfileError> {
     let written = Path::new(project.get_ref());
-    let path = match (written.strip_prefix("~"), env.home()) {
-        (Ok(rest), Ok(home)) => home.join(rest),
-        _ => written.to_path_buf(),
-    };
+    let path = env.expand(written);
     if !path.is_absolute() {
         let text = "expected an absolute path, or one that starts with ~/";
         return Err(source.error(&project.span(), text));

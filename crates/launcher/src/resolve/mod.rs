@@ -3,6 +3,7 @@
 
 pub mod copy_source;
 pub mod credentials;
+pub mod extra;
 pub mod git;
 pub mod home;
 pub mod network;

@@ -22,6 +22,7 @@ use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
 use crate::report::SyncReport;
 use crate::resolve::copy_source::{CopyRequest, CopySource};
 use crate::resolve::credentials;
+use crate::resolve::extra::{self, ExtraRule};
 use crate::resolve::git::{self, History};
 use crate::resolve::home;
 use crate::resolve::network::{self, Network};
@@ -83,6 +84,8 @@ pub struct RunRequest {
     pub terminal: TerminalMode,
     /// What it reads, if it has none.
     pub stdin: CommandStdin,
+    /// Directories of the host that it may read beside the workspace.
+    pub extra: Vec<ExtraRule>,
     /// What it writes to beside the workspace, if it fills a shared volume.
     pub fills: Option<Fill>,
     /// What is kept of it beside what it prints.
@@ -242,10 +245,11 @@ impl RunRequest {
         let images = image::ensure_both(app, &detected, [&self.profile.image, "porter"])?;
         let [agent, exporter] = images;
         let services = services::resolve(&self.profile.services, app, &detected)?;
-        let volumes = match &self.fills {
+        let mut volumes = match &self.fills {
             Some(fill) => vec![fill.volume()],
             None => volumes::resolve(&self.profile.volumes, &store, &detected.info.endpoint)?,
         };
+        volumes.extend(extra::resolve(&self.extra, &app.env)?);
         let cache_hit = remembered_as.map(|server_version| CacheHit {
             cache: &cache,
             server_version,

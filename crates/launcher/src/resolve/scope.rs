@@ -8,11 +8,12 @@
 use std::path::Path;
 
 use lazaret_transfer::{FileSelector, GitMode, Scope, SelectionSpec, WorkspaceDir};
-use lazaret_tree::{RelPath, RelPathBuf};
+use lazaret_tree::{EXTRA_DIR, RelPath, RelPathBuf};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::profile::{GitChoice, Isolation, Profile, ProjectSettings, Tightened};
+use crate::resolve::extra::{self, ExtraRule};
 use crate::resolve::workspace;
 use lazaret_session::store::record::{OutsideFolder, WriteScope};
 
@@ -31,6 +32,8 @@ pub struct WorkspaceScope {
     pub looser: Vec<&'static str>,
     /// What goes in beside the folder; `None` where everything below the root does.
     pub shared: Option<Vec<String>>,
+    /// Directories of the host that the command may read beside it.
+    pub extra: Vec<ExtraRule>,
 }
 
 impl WorkspaceScope {
@@ -128,6 +131,28 @@ impl WorkspaceScope {
         Self::of(profile, workspace, env)
     }
 
+    /// Adds directories of the host that the command may read.
+    ///
+    /// # Errors
+    /// One is not allowed or can't be read, or the copy has an entry where they go.
+    pub fn with_extra(self, extra: Vec<ExtraRule>, env: &Environment) -> Result<Self, Failure> {
+        extra::check(&extra, env)?;
+        let is_taken = match &self.shared {
+            None => self.root.path().join(EXTRA_DIR).symlink_metadata().is_ok(),
+            Some(shared) => {
+                let mut parts = shared.iter().chain(&self.bounds.folder);
+                parts.any(|part| part.split('/').next() == Some(EXTRA_DIR))
+            }
+        };
+        if extra.is_empty() || !is_taken {
+            return Ok(Self { extra, ..self });
+        }
+        let root = self.root.path().display();
+        let text = format!("{root} has an entry \"{EXTRA_DIR}\", where extra directories go");
+        Err(Failure::message(FailureKind::Workspace, text)
+            .hinted("Rename that entry, or give the group no extra directories."))
+    }
+
     fn whole(
         profile: Profile,
         root: WorkspaceDir,
@@ -155,6 +180,7 @@ impl WorkspaceScope {
             keys,
             looser,
             shared: None,
+            extra: Vec::new(),
         })
     }
 
@@ -185,6 +211,7 @@ impl WorkspaceScope {
             keys,
             looser,
             shared: Some(share),
+            extra: Vec::new(),
         })
     }
 

@@ -82,3 +82,85 @@ fn groups_are_listed_with_where_they_are() {
         "{text}"
     );
 }
+
+#[test]
+fn con_32_extra_directories_are_those_of_a_list_that_no_group_can_write() {
+    let env = bot();
+    env.write("home/projects/webapp/index.html", "hi");
+    env.write("home/private/key", "");
+    std::os::unix::fs::symlink(env.path("home/private"), env.path("home/projects/link")).unwrap();
+    let list = "home/.config/lazaret/config.toml";
+    let add = |extra: &str| env.run(&format!("{MEMBER} groups/family --extra {extra}"));
+    let webapp = "webapp=../home/projects/webapp";
+    for (roots, extra, code, said) in [
+        ("", webapp, 1, "webapp is not allowed"),
+        ("[extra]", webapp, 1, "below it roots = ["),
+        (
+            "[extra]\nroots = [\"~/projects/w\"]",
+            webapp,
+            1,
+            "not allowed",
+        ),
+        (
+            "[extra]\nroots = [\"projects\"]",
+            webapp,
+            125,
+            "is relative",
+        ),
+        ("[extra]\nroot = []", webapp, 125, "unknown key `root`"),
+        ("", "webapp", 2, "expected a name, `=` and a value"),
+        ("", "webapp=gone", 125, "can't be used"),
+    ] {
+        env.write(list, roots);
+        let failed = add(extra);
+        assert_eq!(failed.code, code, "{roots} {extra}: {}", failed.stderr);
+        assert!(
+            failed.stderr.contains(said),
+            "{roots} {extra}: {}",
+            failed.stderr
+        );
+    }
+    env.write(
+        list,
+        &format!("[extra]\nroots = [\"~/projects\", {:?}]", env.path("work")),
+    );
+    for (extra, code, said) in [
+        ("link=../home/projects/link", 1, "private is not allowed"),
+        ("a/b=../home/projects/webapp", 125, "a name has 1 to 64"),
+        (".a=../home/projects/webapp", 125, "a name has 1 to 64"),
+        (
+            "own=groups",
+            125,
+            "overlaps with the folder of group family",
+        ),
+        (
+            "own=groups/family",
+            125,
+            "overlaps with the folder of group family",
+        ),
+    ] {
+        let failed = add(extra);
+        assert_eq!(failed.code, code, "{extra}: {}", failed.stderr);
+        assert!(failed.stderr.contains(said), "{extra}: {}", failed.stderr);
+    }
+    assert!(!env.path("home/.config/lazaret/groups.toml").exists());
+    let added = add(webapp);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    let shown = env.run("group show family --json");
+    assert!(
+        shown.stdout.contains("home/projects/webapp\""),
+        "{}",
+        shown.stdout
+    );
+    // Main has the whole project, in which they would lie.
+    env.write("work/extra/x", "");
+    let main = env.run(&format!(
+        "group add owner --level main --profile nova --project . --extra {webapp}"
+    ));
+    assert!(
+        main.stderr.contains("has an entry \"extra\""),
+        "{}",
+        main.stderr
+    );
+    assert_eq!(env.run("group set family --unset extra").code, 0);
+}

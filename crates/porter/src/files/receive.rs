@@ -11,10 +11,10 @@ use std::process::ExitCode;
 use lazaret_protocol::{
     FileTime, Member, MemberKind, MemberPath, Receipt, StreamError, VolumeIdentity,
 };
-use lazaret_tree::{LinkTarget, Mode, PathError, RelPath, RelPathBuf, escape};
+use lazaret_tree::{AtPath as _, LinkTarget, Mode, PathError, RelPath, RelPathBuf, escape};
 use rustix::fs::{AtFlags, OFlags};
 
-use crate::files::root::{self, LOST_AND_FOUND, Root};
+use crate::files::root::{self, Root};
 use crate::files::stream_input::{self, BUFFER, BodyError, Stream, modified};
 use crate::files::tick::wait_past;
 
@@ -45,6 +45,17 @@ impl ReceiveError {
     }
 }
 
+/// Whether nothing of a workspace lies there.
+fn is_empty(root: &Root) -> io::Result<bool> {
+    for name in root::names(root)? {
+        let stat = rustix::fs::statat(root, &*name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if !root::is_foreign(root, &name, &stat) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Runs the verb.
 pub(crate) fn run(root: &str) -> ExitCode {
     crate::exit_with("receive", act(root))
@@ -57,11 +68,7 @@ pub(crate) fn act(root: &str) -> Result<(), ReceiveError> {
 
 fn receive(path: &Path) -> Result<(), ReceiveError> {
     let root = Root::open(path)?;
-    let names = root::names(&root).map_err(|errno| PathError {
-        path: path.to_path_buf(),
-        source: errno.into(),
-    })?;
-    if names.iter().any(|name| **name != *LOST_AND_FOUND) {
+    if !is_empty(&root).at(path)? {
         return Err(ReceiveError::NotEmpty);
     }
     // The modes of the stream are the modes of the volume.

@@ -6,8 +6,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use lazaret_tree::{AtPath as _, PathError, RelPath};
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use lazaret_tree::{AtPath as _, EXTRA_DIR, PathError, RelPath};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, StatxAttributes, StatxFlags,
+};
 use rustix::io::Errno;
 
 /// What `mkfs.ext4` leaves in a fresh file system; some volumes are one.
@@ -103,6 +105,25 @@ pub(crate) fn open_regular(parent: impl AsFd, name: &CStr) -> Result<File, Errno
         FileType::RegularFile => Ok(file.into()),
         _ => Err(Errno::LOOP),
     }
+}
+
+/// Whether an entry of a volume's root is no part of the workspace: the file system or the engine
+/// made it. The agent can't make one like it.
+pub(crate) fn is_foreign(root: impl AsFd, name: &CStr, stat: &Stat) -> bool {
+    if *name == *LOST_AND_FOUND {
+        return stat.st_uid == 0;
+    }
+    let is_dir = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    // What `protect` owns is of the agent's group.
+    let is_engines = (stat.st_uid, stat.st_gid) == (0, 0);
+    name.to_bytes() == EXTRA_DIR.as_bytes() && is_dir && (is_engines || is_mounted(root, name))
+}
+
+/// Whether something is mounted at an entry. Linux before 5.8 does not say (`man 2 statx`).
+fn is_mounted(dir: impl AsFd, name: &CStr) -> bool {
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    let found = rustix::fs::statx(dir, name, flags, StatxFlags::empty());
+    found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 /// Lists the names in a directory, sorted by bytes: that is the order of paths.

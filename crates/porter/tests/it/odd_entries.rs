@@ -1,11 +1,12 @@
 //! What can't be carried, or only in part: named, and nothing else held back.
 
 use std::fs;
+use std::os::unix::fs::chown;
 
 use lazaret_protocol::StreamLimits;
 use lazaret_tests::tree_text;
 
-use crate::session::{Session, check, print};
+use crate::session::{Session, check, fast_tempdir, packed, porter, print};
 
 #[test]
 fn tar_28_tar_41_tar_42_odd_entries_are_refused_by_name_and_delete_nothing() {
@@ -65,6 +66,28 @@ fn tar_30_special_modes_and_hard_links_are_noted() {
     tmp: the mode bits 1000 are dropped [mode.special]
     twin: one of 2 names of a file; becomes a copy [link.hard]
     ");
+}
+
+/// The engine makes it as root; what the agent or `protect` has made is surveyed as ever.
+#[test]
+fn con_32_the_mount_point_of_extra_directories_is_no_part_of_the_workspace() {
+    let workspace = tree_text::temp("f a \"x\"");
+    let volume = fast_tempdir();
+    let extra = volume.path().join("extra");
+    fs::create_dir(&extra).expect("nothing there");
+    chown(&extra, Some(0), Some(0)).expect("root");
+    porter("receive", volume.path(), &packed(workspace.path()).1).ok();
+
+    let session = Session::start(workspace.path());
+    let extra = session.volume.path().join("extra");
+    fs::create_dir(&extra).expect("nothing there");
+    for (uid, gid, expected) in [(0, 0, ""), (1000, 1000, "+ extra/"), (0, 1000, "+ extra/")] {
+        chown(&extra, Some(uid), Some(gid)).expect("root");
+        assert_eq!(print(&session), expected, "{uid} {gid}");
+    }
+    fs::remove_dir(&extra).expect("empty");
+    fs::write(&extra, b"").expect("nothing there");
+    assert_eq!(print(&session), "+ extra");
 }
 
 #[test]

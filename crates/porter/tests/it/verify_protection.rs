@@ -167,7 +167,13 @@ fn nothing_that_is_protected_can_be_changed_and_all_of_it_can_be_given_back() {
         lchown(volume.path(path), Some(AGENT), Some(AGENT)).expect("root");
     }
     for _ in 0..2 {
+        // Where the engine mounted something.
+        fs::create_dir(volume.path("extra")).expect("root");
+        lchown(volume.path("extra"), Some(0), Some(0)).expect("root");
         assert_eq!(volume.run("release", None, 0), (0, String::new()));
+        let extra = fs::symlink_metadata(volume.path("extra")).expect("there");
+        assert_eq!((extra.uid(), extra.gid()), (0, 0));
+        fs::remove_dir(volume.path("extra")).expect("root");
         each(volume.dir.path(), &mut |path| {
             let stat = fs::symlink_metadata(path).expect("there");
             assert_eq!((stat.uid(), stat.gid()), (AGENT, AGENT), "{path:?}");

@@ -6,7 +6,7 @@
 //! | gateway | porter | none; the sockets | agent | beside the agent, with a network |
 //! | exporter | porter | read-only; the session's others, to count them | reads everything | at the collection |
 //! | viewer | porter | read-only | reads everything | for one look at a running command |
-//! | importer | porter | read-write | agent | for one `sync`, or to copy a shared volume |
+//! | importer | porter | read-write | agent | for one `sync`, or to copy a shared volume or extra directories |
 //! | guard | porter | read-write | changes owners | to protect, give back or empty |
 //! | service | the profile's | its own, read-write; never the workspace | agent | beside the command, in the agent's network |
 //! | cleaner | porter | the home, read-write; never the workspace | agent | to remove lent files |

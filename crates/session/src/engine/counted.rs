@@ -22,7 +22,7 @@ impl CountedVolumes {
         let own = mounts.iter().filter_map(|mount| match &mount.source {
             MountSource::Kept(id) => Some(owner.kept_volume(id)),
             MountSource::Copied(id) => Some(owner.copied_volume(id)),
-            MountSource::Shared { .. } => None,
+            MountSource::Extra(_) | MountSource::Shared { .. } => None,
         });
         let data = services.map(|service| owner.service_volume(service));
         Self(home.into_iter().chain(own).chain(data).collect())

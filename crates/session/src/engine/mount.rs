@@ -1,6 +1,7 @@
 //! `MountPlan`: a volume that the command's container has beside that of the workspace.
 
 use lazaret_runtime::{Access, VolumeId, VolumeMount, VolumeName};
+use lazaret_tree::Digest;
 
 use crate::engine::owner::ResourceOwner;
 
@@ -20,6 +21,9 @@ pub enum MountSource {
     Kept(VolumeId),
     /// The session's copy of a shared volume; it goes with the copy of the workspace.
     Copied(VolumeId),
+    /// The session's copy of other directories of the host, in the state with this digest. It goes
+    /// with the copy of the workspace.
+    Extra(Digest),
     /// A volume that is not the session's.
     Shared {
         /// Its name in the engine.
@@ -36,6 +40,7 @@ impl MountPlan {
             volume: match &self.source {
                 MountSource::Kept(id) => owner.kept_volume(id),
                 MountSource::Copied(id) => owner.copied_volume(id),
+                MountSource::Extra(_) => owner.extra_volume(),
                 MountSource::Shared { volume, .. } => volume.clone(),
             },
             target: self.target.clone(),
@@ -47,6 +52,7 @@ impl MountPlan {
     pub(crate) fn access(&self) -> Access {
         match &self.source {
             MountSource::Kept(_) | MountSource::Copied(_) => Access::ReadWrite,
+            MountSource::Extra(_) => Access::ReadOnly,
             MountSource::Shared { access, .. } => *access,
         }
     }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use lazaret_runtime::{
     ContainerName, Label, NameError, ServiceName, SessionId, VolumeId, VolumeName,
 };
-use lazaret_tree::Digest;
+use lazaret_tree::{Digest, EXTRA_DIR};
 
 /// How the role of what is a service's begins; no other role has a `_`.
 const SERVICE: &str = "s_";
@@ -118,6 +118,21 @@ impl ResourceOwner {
         self.name(&format!("x_{id}"))
     }
 
+    /// Names the volume that holds other directories of the host.
+    pub fn extra_volume(&self) -> VolumeName {
+        self.name(EXTRA_DIR)
+    }
+
+    /// Names the container that gives that volume to the agent's user.
+    pub fn extra_guard(&self) -> ContainerName {
+        self.name("extraguard")
+    }
+
+    /// Names the container that fills it.
+    pub fn extra_copier(&self) -> ContainerName {
+        self.name("extracopier")
+    }
+
     /// Returns the labels of something that belongs to it.
     pub fn labels(&self, role: &str) -> BTreeMap<String, String> {
         let mut labels = vec![
@@ -187,11 +202,13 @@ mod tests {
             (owner.home_volume(), [true, true]),
             (owner.kept_volume(&id), [true, true]),
             (owner.copied_volume(&id), [false, true]),
+            (owner.extra_volume(), [false, false]),
         ];
         for (volume, expected) in volumes {
             let found = [is_lasting_volume(&volume), is_written_inside(&volume)];
             assert_eq!(found, expected, "{volume}");
         }
         assert_eq!(owner.volume_copier(&id).as_str().len(), 63);
+        assert_eq!(owner.extra_copier().as_str().len(), 63);
     }
 }

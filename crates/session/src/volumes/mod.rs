@@ -6,10 +6,12 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `extra` | other directories of the host, which the command can only read |
 //! | `provide` | the volumes of a command, before its container |
 //! | `shared` | shared volumes: what a state directory knows of them, and their locks |
 
 mod error;
+pub mod extra;
 mod provide;
 pub mod shared;
 
@@ -17,6 +19,7 @@ use std::sync::Arc;
 
 use lazaret_runtime::{Access, VolumeId};
 
+use self::extra::ExtraDirs;
 use self::shared::{FillingVolume, PinnedVolume};
 use crate::engine::mount::{MountPlan, MountSource};
 
@@ -41,6 +44,8 @@ pub enum VolumeSource {
     Session,
     /// The session's, and a copy of a shared one to begin with; `None` if that was never filled.
     Copy(Option<Arc<PinnedVolume>>),
+    /// The session's, with other directories of the host, read-only.
+    Extra(Arc<ExtraDirs>),
     /// A shared one, read-only.
     ReadOnly(Arc<PinnedVolume>),
     /// The shared one that this command fills.
@@ -53,6 +58,7 @@ impl Volume {
         let source = match &self.source {
             VolumeSource::Session => MountSource::Kept(self.id.clone()),
             VolumeSource::Copy(_) => MountSource::Copied(self.id.clone()),
+            VolumeSource::Extra(extra) => MountSource::Extra(extra.digest()),
             VolumeSource::ReadOnly(pinned) => MountSource::Shared {
                 volume: pinned.volume(),
                 access: Access::ReadOnly,

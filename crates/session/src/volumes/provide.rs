@@ -26,7 +26,7 @@ use crate::store::file::{private_dir, remove_file};
 const FROM: &str = "/from";
 
 /// The most bytes of one file: as much as any disk has.
-const LARGEST_FILE: u64 = 1 << 43;
+pub(super) const LARGEST_FILE: u64 = 1 << 43;
 
 /// Makes the volumes that are missing, side by side. Returns those that were made now.
 ///
@@ -88,43 +88,59 @@ impl OfSession<'_> {
             ..
         } = self;
         match source {
-            VolumeSource::Session => self.provide(&owner.kept_volume(id), None),
-            VolumeSource::Copy(from) => self.provide(&owner.copied_volume(id), from.as_deref()),
+            VolumeSource::Session => self.provide(&self.own(owner.kept_volume(id)), "", |_| Ok(())),
+            VolumeSource::Copy(from) => {
+                self.provide(&self.own(owner.copied_volume(id)), "", |own| match from {
+                    Some(from) => copy(cx, own, id, from, porter),
+                    None => Ok(()),
+                })
+            }
+            VolumeSource::Extra(extra) => {
+                let own = LastingVolume {
+                    guard: owner.extra_guard(),
+                    ..self.own(owner.extra_volume())
+                };
+                let digest = extra.digest().to_hex();
+                self.provide(&own, &digest, |own| extra.copy(cx, own, porter))
+            }
             VolumeSource::ReadOnly(_) => Ok(None),
             VolumeSource::Filled(filling) => begin(cx, filling, porter).map(Some),
         }
     }
 
-    /// Makes the volume if it is missing, and copies `from` into it. A mark in the session's
-    /// directory says that this is done; without it the volume is made anew.
+    fn own(&self, name: VolumeName) -> LastingVolume<'_> {
+        LastingVolume {
+            owner: self.owner,
+            name,
+            guard: self.owner.volume_guard(self.id),
+            role: "volume",
+        }
+    }
+
+    /// Makes the volume if it is missing, and fills it. A mark in the session's directory says that
+    /// this is done, and with what; without that mark the volume is made anew.
     fn provide(
         self,
-        volume: &VolumeName,
-        from: Option<&PinnedVolume>,
+        own: &LastingVolume<'_>,
+        contents: &str,
+        fill: impl FnOnce(&LastingVolume<'_>) -> Result<(), VolumeError>,
     ) -> Result<Option<VolumeLease>, VolumeError> {
-        let Self { cx, owner, .. } = self;
-        let own = LastingVolume {
-            owner,
-            name: volume.clone(),
-            guard: owner.volume_guard(self.id),
-            role: "volume",
-        };
-        let mark = self.mark(volume);
+        let cx = self.cx;
+        let mark = self.mark(&own.name);
+        let is_filled = || fs::read(&mark).is_ok_and(|found| found == contents.as_bytes());
         let lease = match own.create(cx)? {
-            None if mark.exists() => return Ok(None),
+            None if is_filled() => return Ok(None),
             None => {
-                cx.engine.remove_volume(volume)?;
+                cx.engine.remove_volume(&own.name)?;
                 own.create(cx)?
             }
             made => made,
         };
         remove_file(&mark)?;
         own.give(cx, self.porter)?;
-        if let Some(from) = from {
-            copy(cx, &own, self.id, from, self.porter)?;
-        }
+        fill(own)?;
         private_dir(&self.dir.file("volumes"))?;
-        fs::write(&mark, b"").at(&mark)?;
+        fs::write(&mark, contents).at(&mark)?;
         Ok(lease)
     }
 

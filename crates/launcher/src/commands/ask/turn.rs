@@ -14,7 +14,7 @@ use lazaret_session::context::WORKSPACE;
 use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::{Channel, Frame, Kind};
 use lazaret_session::keeper::message::{Exit, Role, Signal};
-use lazaret_tree::RelPathBuf;
+use lazaret_tree::{EXTRA_DIR, RelPathBuf};
 
 use super::ended::Ended;
 use super::report::Reporter;
@@ -160,10 +160,13 @@ pub(super) fn take(
 }
 
 /// Returns what a command knows of its group: its name, its folder, and what it may read.
-fn group_variables(group: &Group) -> [(String, String); 4] {
+fn group_variables(group: &Group) -> [(String, String); 5] {
     let folder = group.folder.as_ref();
     let place = |path: &RelPathBuf| format!("{WORKSPACE}/{path}");
     let shared: Vec<String> = group.shared.iter().map(place).collect();
+    let extra = group.extra.iter();
+    let extra = extra.map(|rule| format!("{WORKSPACE}/{EXTRA_DIR}/{}", rule.name));
+    let extra: Vec<String> = extra.collect();
     [
         ("LAZARET_GROUP".to_owned(), group.name.clone()),
         (
@@ -171,6 +174,7 @@ fn group_variables(group: &Group) -> [(String, String); 4] {
             folder.map_or_else(|| WORKSPACE.to_owned(), place),
         ),
         ("LAZARET_SHARED".to_owned(), shared.join(":")),
+        ("LAZARET_EXTRA".to_owned(), extra.join(":")),
         ("LAZARET_MAIL".to_owned(), format!("{AGENT_HOME}/mail")),
     ]
 }

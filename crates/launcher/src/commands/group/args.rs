@@ -27,11 +27,14 @@ pub(super) struct Settings {
     /// Path of the project that it may read; repeatable
     #[arg(long, value_name = "PATH")]
     shared: Vec<String>,
+    /// Directory of the host that it may read at /workspace/extra/NAME; repeatable
+    #[arg(long = "extra", value_name = "NAME=DIR", value_parser = pair)]
+    extra: Vec<(String, String)>,
     /// Chat that is its own; repeatable
     #[arg(long = "chat", value_name = "CHAT")]
     chats: Vec<String>,
     /// Limit of its own, such as timeout=10m or memory=1g; repeatable
-    #[arg(long = "limit", value_name = "KEY=VALUE", value_parser = limit)]
+    #[arg(long = "limit", value_name = "KEY=VALUE", value_parser = pair)]
     limits: Vec<(String, String)>,
     /// Network, which may only be tighter than the profile's
     #[arg(long, value_name = "MODE")]
@@ -41,8 +44,10 @@ pub(super) struct Settings {
     allow: Vec<String>,
 }
 
-fn limit(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or("expected a name, `=` and a value")?;
     Ok((key.to_owned(), value.to_owned()))
 }
 
@@ -86,6 +91,13 @@ impl Settings {
         for (key, list) in [("shared", &self.shared), ("chats", &self.chats)] {
             if !list.is_empty() {
                 table[key] = value(Array::from_iter(list));
+            }
+        }
+        if !self.extra.is_empty() {
+            table.remove("extra");
+            for (name, dir) in &self.extra {
+                let dir = text(&real(Path::new(dir), app)?)?;
+                inner(table, "extra").insert(name, value(dir));
             }
         }
         for (key, text) in &self.limits {

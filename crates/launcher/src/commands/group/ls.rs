@@ -1,7 +1,7 @@
 //! `lazaret group ls`.
 
 use lazaret_tree::escape;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::app::App;
 use crate::exit_code::ExitCode;
@@ -45,6 +45,14 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
 /// Says what is known of a group.
 pub(super) fn row(group: &Group) -> Result<Value, Failure> {
     let shared: Vec<&str> = group.shared.iter().map(|path| path.as_str()).collect();
+    let extra = group.extra.iter();
+    let extra = extra.map(|rule| {
+        (
+            rule.name.to_string(),
+            json!(rule.path.display().to_string()),
+        )
+    });
+    let extra: Map<String, Value> = extra.collect();
     Ok(json!({
         "group": group.name,
         "level": group.level.as_str(),
@@ -52,6 +60,7 @@ pub(super) fn row(group: &Group) -> Result<Value, Failure> {
         "project": group.project.display().to_string(),
         "folder": group.folder.as_ref().map(|folder| folder.as_str()),
         "shared": shared,
+        "extra": extra,
         "chats": group.chats,
         "session": group.session()?.as_str(),
     }))

@@ -278,6 +278,7 @@ pub(in crate::commands) fn job(
         from: args.from,
         terminal: TerminalMode::None,
         stdin: CommandStdin::Empty,
+        extra: Vec::new(),
         fills: None,
         log: args.log_level.into(),
         profile,

@@ -72,6 +72,7 @@ pub(super) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         terminal: TerminalMode::None,
         stdin: CommandStdin::Empty,
         log: LogLevel::Info,
+        extra: Vec::new(),
         fills: Some(Fill {
             rule,
             filling: Arc::clone(&filling),

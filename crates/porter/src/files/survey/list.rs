@@ -21,7 +21,7 @@ use rustix::fs::{AtFlags, FileType};
 
 use super::SurveyFailure;
 use crate::files::lifts::Lifts;
-use crate::files::root::{self, LOST_AND_FOUND};
+use crate::files::root;
 
 /// More threads gain nothing from one file system.
 const MOST_THREADS: usize = 4;
@@ -299,8 +299,7 @@ fn entry(dir: &OwnedFd, below: &[u8], name: &CStr) -> Result<Option<Listed>, Sur
     }
     let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|errno| SurveyFailure::read(&path, errno))?;
-    // Root made it, with the file system: the agent cannot make one like it.
-    if path == LOST_AND_FOUND.to_bytes() && stat.st_uid == 0 {
+    if below.is_empty() && root::is_foreign(dir, name, &stat) {
         return Ok(None);
     }
     Ok(Some(Listed {
