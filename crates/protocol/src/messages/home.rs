@@ -32,9 +32,6 @@ pub const SET_ASIDE: &str = ".lazaret-set-aside";
 /// The most patterns.
 const MAX_PATTERNS: usize = 1024;
 
-/// Bytes of one piece of a file.
-const PIECE: usize = 32 << 10;
-
 const REQUEST: FormatTag = *b"lzhomq 1";
 const ENTRIES: FormatTag = *b"lzhome 1";
 const ORDERS: FormatTag = *b"lzhomo 1";
@@ -238,11 +235,8 @@ fn read_name(frame: &mut RecordReader<'_>) -> Result<String, RecordError> {
 fn file(frame: &mut RecordWriter<'_>, path: &[u8], mode: Mode, contents: &[u8]) -> io::Result<()> {
     let executes = u8::from(mode == Mode::Executable);
     let record = frame.tag(b'f')?.path(path)?;
-    record.u8(executes).u64(contents.len() as u64);
-    for piece in contents.chunks(PIECE) {
-        frame.tag(b'c')?.bytes(piece)?;
-    }
-    Ok(())
+    record.u8(executes);
+    record.contents(contents)
 }
 
 /// Reads a file, and takes its size off the budget.
@@ -255,29 +249,15 @@ fn read_file(
         1 => Mode::Executable,
         _ => return Err(RecordError::malformed("a mode")),
     };
-    let length = usize::try_from(frame.u64()?).map_err(|_| RecordError::TooLong)?;
-    if length > MAX_HOME_FILE || length > *budget {
-        return Err(RecordError::TooLong);
-    }
-    *budget -= length;
-    let mut contents = Vec::new();
-    while contents.len() < length {
-        let wanted = PIECE.min(length - contents.len());
-        if frame.tag()? != Some(b'c') {
-            return Err(RecordError::malformed("a piece is missing"));
-        }
-        let piece = frame.bytes()?;
-        if piece.len() != wanted {
-            return Err(RecordError::malformed("a piece of another length"));
-        }
-        contents.extend_from_slice(piece);
-    }
+    let contents = frame.contents(MAX_HOME_FILE.min(*budget))?;
+    *budget -= contents.len();
     Ok((mode, contents))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::PIECE;
 
     fn path(text: &str) -> RelPathBuf {
         text.parse().unwrap()

@@ -24,9 +24,6 @@ pub const MAX_MAIL_REMOVED: usize = 2 * 1024;
 /// The most bytes of one file for `in`.
 pub const MAX_MAIL_IN: usize = 16 << 20;
 
-/// Bytes of one piece of a file.
-const PIECE: usize = 32 << 10;
-
 /// The most bytes of a file's name (Linux: `NAME_MAX`).
 const MAX_NAME: usize = 255;
 
@@ -141,7 +138,7 @@ impl MailFound {
             };
             write_id(frame.tag(tag)?, id)?;
             if let MailEntry::File(contents) = entry {
-                write_contents(&mut frame, contents)?;
+                frame.contents(contents)?;
             }
         }
         frame.finish()
@@ -160,7 +157,7 @@ impl MailFound {
             }
             let id = read_id(&mut frame)?;
             let entry = match tag {
-                b'f' => MailEntry::File(read_contents(&mut frame, MAX_MAIL_FILE)?),
+                b'f' => MailEntry::File(frame.contents(MAX_MAIL_FILE)?),
                 b'g' => MailEntry::Large,
                 b'l' => MailEntry::Link,
                 b'd' => MailEntry::Dir,
@@ -187,7 +184,7 @@ impl MailOrders {
         for (file, contents) in &self.put {
             let at = InFile::ALL.iter().position(|one| one == file);
             frame.tag(b'p')?.u8(at.unwrap_or_default() as u8);
-            write_contents(&mut frame, contents)?;
+            frame.contents(contents)?;
         }
         frame.finish()
     }
@@ -207,7 +204,7 @@ impl MailOrders {
                 b'p' if orders.put.len() < InFile::ALL.len() => {
                     let file = InFile::ALL.get(usize::from(frame.u8()?));
                     let file = *file.ok_or(RecordError::malformed("a file for the mailbox"))?;
-                    let contents = read_contents(&mut frame, MAX_MAIL_IN)?;
+                    let contents = frame.contents(MAX_MAIL_IN)?;
                     orders.put.push((file, contents));
                 }
                 b'r' | b'p' => return Err(RecordError::TooLong),
@@ -243,37 +240,10 @@ fn read_id(frame: &mut RecordReader<'_>) -> Result<MailId, RecordError> {
     })
 }
 
-fn write_contents(frame: &mut RecordWriter<'_>, contents: &[u8]) -> io::Result<()> {
-    frame.u64(contents.len() as u64);
-    for piece in contents.chunks(PIECE) {
-        frame.tag(b'c')?.bytes(piece)?;
-    }
-    Ok(())
-}
-
-fn read_contents(frame: &mut RecordReader<'_>, most: usize) -> Result<Vec<u8>, RecordError> {
-    let length = usize::try_from(frame.u64()?).map_err(|_| RecordError::TooLong)?;
-    if length > most {
-        return Err(RecordError::TooLong);
-    }
-    let mut contents = Vec::new();
-    while contents.len() < length {
-        let wanted = PIECE.min(length - contents.len());
-        if frame.tag()? != Some(b'c') {
-            return Err(RecordError::malformed("a piece is missing"));
-        }
-        let piece = frame.bytes()?;
-        if piece.len() != wanted {
-            return Err(RecordError::malformed("a piece of another length"));
-        }
-        contents.extend_from_slice(piece);
-    }
-    Ok(contents)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::PIECE;
 
     fn id(name: &[u8]) -> MailId {
         MailId {

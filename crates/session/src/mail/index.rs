@@ -58,7 +58,11 @@ pub struct Kept {
 
 /// A name in a box.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place(bool, Vec<u8>);
+#[serde(from = "(bool, Vec<u8>)", into = "(bool, Vec<u8>)")]
+pub struct Place {
+    out_box: OutBox,
+    name: Vec<u8>,
+}
 
 /// A file, as [`MailId`] tells it from others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -125,7 +129,27 @@ pub struct Accepted {
 
 impl Place {
     fn of(id: &MailId) -> Self {
-        Self(id.out_box == OutBox::Tasks, id.name.clone())
+        Self {
+            out_box: id.out_box,
+            name: id.name.clone(),
+        }
+    }
+}
+
+/// Reads the file's form: whether it is the box of tasks, and the name.
+impl From<(bool, Vec<u8>)> for Place {
+    fn from((is_task, name): (bool, Vec<u8>)) -> Self {
+        let out_box = match is_task {
+            true => OutBox::Tasks,
+            false => OutBox::Messages,
+        };
+        Self { out_box, name }
+    }
+}
+
+impl From<Place> for (bool, Vec<u8>) {
+    fn from(Place { out_box, name }: Place) -> Self {
+        (out_box == OutBox::Tasks, name)
     }
 }
 
@@ -140,13 +164,10 @@ impl Taken {
     }
 
     fn id(&self) -> MailId {
-        let Place(is_task, name) = &self.place;
+        let Place { out_box, name } = self.place.clone();
         MailId {
-            out_box: match is_task {
-                true => OutBox::Tasks,
-                false => OutBox::Messages,
-            },
-            name: name.clone(),
+            out_box,
+            name,
             ino: self.ino,
             changed: FileTime {
                 seconds: self.seconds,
