@@ -134,6 +134,7 @@ fn land(dir: &Path, user: &Path, agent: &Path) -> Outcome<()> {
     let rules = Rules {
         policy: Policy::shipped(),
         allow: Vec::new(),
+        copied: None,
     };
     let examination = examine(&quarantine, &[tip], &rules, &go_on)?;
     let examined = examination.tips.first().ok_or("no tip")?;

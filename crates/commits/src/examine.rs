@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use lazaret_transfer::ObjectId;
 use lazaret_tree::{ChangeSet, Severity};
-use lazaret_validator::{Finding, Findings};
+use lazaret_validator::{Finding, Findings, deleted_unseen};
 
 use crate::commit::Commit;
 use crate::git::{GitError, IsCancelled};
@@ -65,6 +65,7 @@ pub fn examine(
 ) -> Result<Examination, GitError> {
     let mut examiner = Examiner {
         quarantine,
+        rules,
         history: History::default(),
         judges: Judges::start(quarantine, rules)?,
         found: Examination::default(),
@@ -85,6 +86,7 @@ pub fn examine(
 
 struct Examiner<'a> {
     quarantine: &'a Quarantine,
+    rules: &'a Rules,
     history: History,
     judges: Judges<'a>,
     found: Examination,
@@ -115,8 +117,13 @@ impl Examiner<'_> {
         for (id, judged) in unknown.into_iter().zip(judged.by_ref()) {
             self.add(id, judged)?;
         }
-        let Judged { changes, findings } =
-            judged.next().ok_or(Refusal::from(GitError::Cancelled))??;
+        let Judged {
+            changes,
+            mut findings,
+        } = judged.next().ok_or(Refusal::from(GitError::Cancelled))??;
+        let copied = self.rules.copied.as_ref();
+        findings.extend(copied.and_then(|copied| deleted_unseen(&changes, copied)));
+        Finding::put_in_order(&mut findings);
         Ok(ExaminedTip {
             commit,
             base,

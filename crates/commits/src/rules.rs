@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lazaret_tree::{RelPathBuf, Severity};
+use lazaret_tree::{RelPathBuf, Severity, Tree};
 use lazaret_validator::{Findings, Policy, is_allowable};
 
 /// What tips are judged by.
@@ -12,6 +12,8 @@ pub struct Rules {
     pub policy: Policy,
     /// Paths that the user allows although a rule blocks them.
     pub allow: Vec<RelPathBuf>,
+    /// What of the repository's files was in the copy as it went in; `None` if that is not known.
+    pub copied: Option<Tree>,
 }
 
 impl Rules {

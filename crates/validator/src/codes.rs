@@ -22,6 +22,7 @@ finding_codes! {
     CONTENT_UNEXAMINED = "content.unexamined", [Warn], "more bytes than rules look into", ["AUD-04", "AUD-09"];
     CONTENT_UNREADABLE = "content.unreadable", [Block], "the contents that were collected can't be read any more; rejects the batch", ["AUD-09", "APP-27"];
     DELETED_IGNORE_FILE = "deleted.ignore_file", [Warn], "git will show, and `git add` take, what the deleted file hid", ["AUD-03"];
+    DELETED_LEFT_OUT = "deleted.left_out", [Warn], "a commit deletes a file that stayed out of the copy, so that its author never had it", ["GIT-26"];
     DELETED_MANY = "deleted.many", [Warn], "more than a quarter of the files, and at least eight, are deleted or emptied", ["SUS-36"];
     DELETED_TEST = "deleted.test", [Warn, Note], "a test was deleted, and was not moved elsewhere; a note if the code that it tests went too", ["AUD-03"];
     GIT_ALIAS = "git.alias", [Block], "some file system takes this name for `.git`", ["GIT-07", "GIT-08"];

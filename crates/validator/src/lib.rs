@@ -44,6 +44,7 @@ pub use lazaret_tree::Blobs as Contents;
 /// How grave a finding is.
 pub use lazaret_tree::Severity;
 pub use policy::{Destination, Limits, Policy};
+pub use rules::deletions::left_out::deleted_unseen;
 pub use rules::links::left_out::link_ends;
 pub use verdict::{
     ApprovalMismatch, Approved, Outcome, Validated, Verdict, Withheld, WithheldReason,

@@ -10,6 +10,7 @@ scenarios! {
     any engine;
     "git/from-a-branch" => from_a_branch;
     "git/both-sides-commit-on-a-branch" => both_sides;
+    "git/a-commit-deletes-what-stayed-out" => left_out;
 }
 
 /// What a command finds in a clone of `main`, and leaves in it.
@@ -134,5 +135,28 @@ fn both_sides(ctx: &Ctx) -> Result<(), String> {
     ctx.exits(0, &run, &follows)?
         .expect_text("the copy follows your repository again")?;
     ctx.ok("rm td --force")?;
+    Ok(())
+}
+
+/// For git inside, what stays out of the copy is deleted: a commit of that is told of.
+fn left_out(ctx: &Ctx) -> Result<(), String> {
+    let world = World::new();
+    world.write("main/vendored/one", "1\n");
+    world.write("main/vendored/two", "2\n");
+    world.git("main", &["add", "-A"]);
+    world.git("main", &["commit", "-qm", "vendored"]);
+    let text = "image = \"base\"\n[workspace]\ngit = \"full\"\nexclude = [\"vendored/\"]\n";
+    ctx.profile("full", text);
+    let dir = world.path("main").display().to_string();
+    for (name, commit, is_told) in [("all", "-qam z", true), ("one", "-qm z a", false)] {
+        let run = format!("run full -w {dir} --name {name} --apply never");
+        ctx.exits(120, &run, &format!("echo z >> a; git commit {commit}"))?;
+        let shown = ctx.ok(&format!("commits {name}"))?;
+        let told = shown
+            .stdout
+            .contains("deleted.left_out vendored/one: 2 files are deleted");
+        expect_eq(commit, &told, &is_told)?;
+        ctx.ok(&format!("rm {name} --force"))?;
+    }
     Ok(())
 }

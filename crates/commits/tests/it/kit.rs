@@ -138,6 +138,7 @@ pub(crate) fn rules() -> Rules {
     Rules {
         policy: Policy::shipped(),
         allow: Vec::new(),
+        copied: None,
     }
 }
 

@@ -7,7 +7,7 @@ use lazaret_commits::git::Git;
 use lazaret_commits::land_name::{LandName, LandNames};
 use lazaret_commits::refusal::Refusal;
 use lazaret_transfer::Repository;
-use lazaret_tree::{RelPathBuf, escape};
+use lazaret_tree::{RelPathBuf, Tree, escape};
 use lazaret_validator::Policy;
 
 use super::repository::{find_git, repository_for};
@@ -109,8 +109,9 @@ pub(crate) fn open(
             ..policy
         },
         allow: request.allow,
+        copied: None,
     };
-    opened.examine(&rules, app)?;
+    opened.examine(&rules, &baseline, app)?;
     Ok(opened)
 }
 
@@ -192,12 +193,18 @@ impl OpenCommits {
     }
 
     /// Judges the tips of each repository by themselves.
-    fn examine(&mut self, rules: &Rules, app: &App) -> Result<(), Failure> {
+    fn examine(&mut self, rules: &Rules, copied: &Tree, app: &App) -> Result<(), Failure> {
         let is_cancelled = || app.cancel.check().is_err();
         for FetchedRepository { inside, commits } in &self.fetched {
             let here = self.tips.iter().filter(|one| one.tip.repository == *inside);
             let ids: Vec<_> = here.map(|one| one.tip.id).collect();
-            let found = examine(&commits.quarantine, &ids, rules, &is_cancelled)?;
+            // The files of a submodule lie elsewhere in the copy than its repository.
+            let is_main = inside.as_str() == ".git";
+            let rules = Rules {
+                copied: is_main.then(|| copied.clone()),
+                ..rules.clone()
+            };
+            let found = examine(&commits.quarantine, &ids, &rules, &is_cancelled)?;
             self.examination.append(found);
         }
         Ok(())

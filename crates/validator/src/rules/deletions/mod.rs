@@ -2,6 +2,7 @@
 
 pub(crate) mod code;
 pub(crate) mod deleted;
+pub(crate) mod left_out;
 pub(crate) mod losses;
 pub(crate) mod moves;
 pub(crate) mod test_files;
