@@ -86,6 +86,9 @@ fn enter(
         "command": ["sh", "-c", format!("echo canary of {tenant} > mine")], "stay": true });
     client.call("session_start", started)?;
     ctx.ok(&["wait", tenant, "--for", "idle"])?;
+    let listed = client.call("session_list", json!({ "workspace": workspace }))?;
+    let sessions = listed["sessions"].as_array().map(Vec::len);
+    expect_eq("the sessions of a workspace", &sessions, &Some(1))?;
     Ok(workspace)
 }
 

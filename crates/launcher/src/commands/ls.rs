@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use lazaret_gate::waiting::WaitingChanges;
 use lazaret_runtime::SessionId;
+use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::escape;
 use serde::{Serialize, Serializer};
 
@@ -74,10 +75,14 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
                 continue;
             }
         };
-        if wanted
-            .as_ref()
-            .is_some_and(|wanted| wanted.path() != record.workspace)
-        {
+        // A folder of a project is the workspace of a session that has the project.
+        let is_its = |wanted: &WorkspaceDir| {
+            let folder = record.bounds.folder.as_deref().unwrap_or_default();
+            [&record.workspace, &record.workspace.join(folder)]
+                .into_iter()
+                .any(|place| wanted.path() == place)
+        };
+        if wanted.as_ref().is_some_and(|wanted| !is_its(wanted)) {
             continue;
         }
         let status = Status::of(store, &dir, &record);

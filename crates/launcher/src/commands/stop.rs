@@ -51,17 +51,24 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         return Err(Failure::message(FailureKind::State, text));
     }
     let record = dir.record()?;
-    let status = Status::of(&store, &dir, &record);
+    let state = match Status::of(&store, &dir, &record).state {
+        // Its keeper is about to let go of it.
+        State::InUse => State::at_rest(&record),
+        state => state,
+    };
     match app.ui.format() {
         OutputFormat::Json => app
             .ui
-            .json(&json!({ "session": id.as_str(), "state": status.state })),
+            .json(&json!({ "session": id.as_str(), "state": state })),
         OutputFormat::Text => {
-            let state = status.state.as_str();
-            app.ui.status(&format!("session {id} is stopped: {state}"));
-            if status.state == State::Kept {
-                app.ui
-                    .hint(&format!("`lazaret review {id}` shows what waits."));
+            app.ui
+                .status(&format!("session {id} is stopped: {}", state.as_str()));
+            match state {
+                State::Kept => app
+                    .ui
+                    .hint(&format!("`lazaret review {id}` shows what waits.")),
+                State::Rejected => app.ui.hint(&format!("`lazaret diff {id}` says why.")),
+                _ => {}
             }
         }
     }

@@ -219,9 +219,14 @@ impl Target {
             Begun::Reachable(..) => Ok(()),
             Begun::Ended(code) => {
                 let text = format!("session {id} can't be started (exit code {})", code.value());
-                Err(Failure::message(FailureKind::Engine, text).hinted(format!(
-                    "`lazaret show {id}` and `lazaret recover {id}` say more."
-                )))
+                let failure = Failure::message(FailureKind::Engine, text);
+                // One that is new is removed if it can't be started.
+                Err(match store.find(id) {
+                    Ok(_) => failure.hinted(format!(
+                        "`lazaret show {id}` and `lazaret recover {id}` say more."
+                    )),
+                    Err(_) => failure,
+                })
             }
         }
     }

@@ -44,6 +44,11 @@ impl Access {
                 return Err(Failure::message(FailureKind::Profile, text)
                     .hinted("Write an absolute path, or one that starts with ~/."));
             }
+            if !path.exists() {
+                let text = format!("`mcp.roots` of {shown}: {} does not exist", path.display());
+                return Err(Failure::message(FailureKind::Profile, text)
+                    .hinted("Make the directory, or name another one there."));
+            }
             let opened = workspace::open(&path, env)
                 .map_err(|failure| failure.context(format!("`mcp.roots` of {shown}")))?;
             Ok(opened.path().to_path_buf())

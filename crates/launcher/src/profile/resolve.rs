@@ -233,7 +233,7 @@ fn acp(
         true => Ok(words.clone()),
         false => Err(source.error(
             &raw.span(),
-            "`acp`: expected a program and its arguments, such as [\"claude-code-acp\"]",
+            "`acp`: expected a program and its arguments, such as [\"claude-agent-acp\"]",
         )),
     }
 }

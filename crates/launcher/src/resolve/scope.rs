@@ -166,8 +166,8 @@ impl WorkspaceScope {
         if let Some(folder) = &folder {
             let own = profile.tightened_by(&root.path().join(folder.as_str()))?;
             profile = own.profile;
-            keys.extend(own.keys);
-            looser.extend(own.looser);
+            extend(&mut keys, own.keys);
+            extend(&mut looser, own.looser);
         }
         Ok(Self {
             bounds: WriteScope {
@@ -194,11 +194,20 @@ impl WorkspaceScope {
         let own = profile.tightened_by(workspace.path())?;
         let above = below(own.profile, &folder)?.tightened_by(root.path())?;
         let (mut profile, mut keys, mut looser) = (above.profile, own.keys, own.looser);
-        keys.extend(above.keys);
-        looser.extend(above.looser);
+        extend(&mut keys, above.keys);
+        extend(&mut looser, above.looser);
         // A history would show the rest of the project.
         profile.workspace.git = GitChoice::None;
-        let mut protect = profile.workspace.protect.clone();
+        // What the project protects and the command does not get is out of its reach.
+        let goes_in = |path: &String| {
+            let mut parts = share
+                .iter()
+                .map(Path::new)
+                .chain([Path::new(folder.as_str())]);
+            parts.any(|part| part.starts_with(path) || Path::new(path).starts_with(part))
+        };
+        let protected = profile.workspace.protect.iter();
+        let mut protect: Vec<String> = protected.filter(|path| goes_in(path)).cloned().collect();
         protect.extend(share.iter().cloned());
         Ok(Self {
             bounds: WriteScope {
@@ -221,6 +230,15 @@ impl WorkspaceScope {
     /// A pattern that is none.
     pub fn selector(&self) -> Result<FileSelector, Failure> {
         of_profile(&self.profile, self.shared.as_deref(), &self.bounds)
+    }
+}
+
+/// Adds the keys that are not there yet.
+fn extend(keys: &mut Vec<&'static str>, more: Vec<&'static str>) {
+    for key in more {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
     }
 }
 

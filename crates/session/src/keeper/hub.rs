@@ -290,7 +290,7 @@ impl Hub {
     pub(super) fn turn_begins(&self) -> Result<(), Refused> {
         let mut state = self.lock();
         if state.turn {
-            let text = "another turn runs in the session".to_owned();
+            let text = "another turn runs in the session, or an editor has it".to_owned();
             return Err(refused(RefusalCode::Turn, text));
         }
         state.turn = true;

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lazaret_acp::{Paths, Streams, serve};
+use lazaret_protocol::exit;
 use lazaret_runtime::SessionId;
 use lazaret_session::keeper::message::{Exec, Role};
 use lazaret_session::store::SessionDir;
@@ -80,7 +81,7 @@ pub(crate) fn run(args: Args, line: CommandLine, app: &App) -> Result<ExitCode, 
         let name = &target.profile().name;
         let text = format!("profile {name} names no program that speaks the protocol");
         return Err(Failure::message(FailureKind::Usage, text)
-            .hinted("Give the profile one: acp = [\"claude-code-acp\"]."));
+            .hinted("Give the profile one: acp = [\"claude-agent-acp\"]."));
     }
     let (stdin, stdout) =
         take_streams().or_fail(FailureKind::Internal, "the streams can't be used")?;
@@ -134,7 +135,9 @@ pub(crate) fn run(args: Args, line: CommandLine, app: &App) -> Result<ExitCode, 
     });
     connection.close();
     app.cancel.acknowledge();
-    match (was_left, app.cancel.level(), end.code()) {
+    // A program that is not there has failed, whether or not the editor waited.
+    let never_ran = matches!(end.code(), Some(exit::NOT_EXECUTABLE | exit::NOT_FOUND));
+    match (was_left && !never_ran, app.cancel.level(), end.code()) {
         (_, Some(_), _) => Err(Failure::message(FailureKind::Interrupted, "interrupted")),
         (true, None, _) => Ok(ExitCode::SUCCESS),
         (false, None, Some(code)) => {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use lazaret_egress::AllowEntry;
 use toml_edit::{Array, InlineTable, Item, Table, Value, value};
 
 use crate::app::App;
@@ -40,8 +41,8 @@ pub(super) struct Settings {
     #[arg(long, value_name = "MODE")]
     network: Option<NetworkMode>,
     /// Host that it may reach, of those of the profile; repeatable
-    #[arg(long, value_name = "HOST[:PORT]")]
-    allow: Vec<String>,
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = AllowEntry::typed)]
+    allow: Vec<AllowEntry>,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
@@ -110,7 +111,9 @@ impl Settings {
             inner(table, "network").insert("mode", value(mode.as_str()));
         }
         if !self.allow.is_empty() {
-            inner(table, "network").insert("allow", value(Array::from_iter(&self.allow)));
+            let rules = self.allow.iter().flat_map(AllowEntry::rules);
+            let rules = Array::from_iter(rules.map(String::from));
+            inner(table, "network").insert("allow", value(rules));
         }
         Ok(())
     }

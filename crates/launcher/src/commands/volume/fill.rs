@@ -1,14 +1,19 @@
 //! `lazaret volume fill`.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use lazaret_egress::{Event, Verdict};
 use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::{Engine, VolumeId};
+use lazaret_session::network::JOURNAL;
 use lazaret_session::spec::{LogLevel, TerminalMode};
-use lazaret_session::store::Store;
 use lazaret_session::store::record::{KeepVolume, Record};
+use lazaret_session::store::{SessionDir, Store};
 use lazaret_session::volumes::shared::{FillRecord, FillingVolume, SharedVolumes};
+use lazaret_tree::escape;
 use serde_json::json;
 
 use crate::app::App;
@@ -81,8 +86,12 @@ pub(super) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
     };
     let ran = request.run(&scope.root, &selector, Connected::User, app);
     let filled = ran.and_then(|end| {
-        let record = remove_session(&end, &store, app)?;
-        succeeded(&end, record, &filling)
+        let (record, denied) = remove_session(&end, &store, app)?;
+        let filled = succeeded(&end, record, &filling)?;
+        if matches!(filled, Filled::No(_)) {
+            say_denied(&denied, app);
+        }
+        Ok(filled)
     });
     let filled = match filled {
         Ok(Filled::Yes(record)) => record,
@@ -154,15 +163,61 @@ fn without_secrets(mut profile: Profile) -> Profile {
     profile
 }
 
-/// Removes the session of a command, and returns its record.
-fn remove_session(end: &RunEnd, store: &Store, app: &App) -> Result<Record, Failure> {
+/// Removes the session of a command, and returns its record and what its network denied.
+fn remove_session(
+    end: &RunEnd,
+    store: &Store,
+    app: &App,
+) -> Result<(Record, BTreeSet<String>), Failure> {
     let id = end.report.session.parse();
     let id = id.or_fail(FailureKind::Internal, "a session's name")?;
     let session = rm::lock(store, &id)?;
     let record = session.record().clone();
+    let denied = denied(session.dir());
     let detected = app.engine_of(&record)?;
     rm::remove(store, session, &*detected.engine)?;
-    Ok(record)
+    Ok((record, denied))
+}
+
+/// Reads what the network of a session denied. A log that can't be read denied nothing.
+fn denied(dir: &SessionDir) -> BTreeSet<String> {
+    let log = fs::read_to_string(dir.file(JOURNAL)).unwrap_or_default();
+    let events = log
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let denied = events.filter_map(|event| match event {
+        Event::Decision {
+            host,
+            port,
+            verdict: Verdict::Denied,
+            reason,
+            ..
+        } => {
+            let port = port.map_or(String::new(), |port| format!(":{port}"));
+            let why = reason.map_or(String::new(), |reason| format!(": {reason}"));
+            Some(format!("{host}{port}{why}"))
+        }
+        _ => None,
+    });
+    denied.collect()
+}
+
+/// Says what the network denied, which no log tells any more.
+fn say_denied(denied: &BTreeSet<String>, app: &App) {
+    /// The command can make up any number.
+    const MOST: usize = 16;
+    for target in denied.iter().take(MOST) {
+        let target = escape(target.as_bytes());
+        app.ui.status(&format!("network: denied {target}"));
+    }
+    if denied.len() > MOST {
+        let more = denied.len() - MOST;
+        app.ui.status(&format!("network: denied {more} more"));
+    }
+    if !denied.is_empty() {
+        app.ui
+            .hint("`allow` in [network] of the profile names the hosts that may be reached.");
+    }
 }
 
 /// Makes what a command has written what sessions get, if it succeeded.
