@@ -75,8 +75,22 @@ fn once(ctx: &Ctx) -> Result<(), String> {
     ctx.fails("logs s --setup 9")?
         .expect_text("session s has no log of a setup step 9")?;
     ctx.ok("stop s")?;
+    // The copy goes, the database stays: so does what was done in it.
     ctx.ok("discard s --yes")?;
+    ctx.profile("shop", &format!("{shop}{}", in_db(&steps)));
+    ctx.exits(0, "start shop -w project --name s --stay", "true")?;
+    ctx.ok("wait s --for idle")?;
+    expect_eq("tables", &tables(ctx)?, &"inside more t\n".to_owned())?;
+    ctx.ok("stop s")?;
     ctx.ok("rm s").map(drop)
+}
+
+/// Takes the steps of the database alone.
+fn in_db(steps: &str) -> String {
+    let steps = steps
+        .split("[[setup]]")
+        .filter(|step| step.contains("in = \"db\""));
+    steps.map(|step| format!("[[setup]]{step}")).collect()
 }
 
 /// A profile with one step.

@@ -16,8 +16,7 @@ use crate::lifecycle::setup::Launched;
 use crate::live::pause::Pauses;
 use crate::porter::credentials::CredentialLender;
 use crate::services::{ServiceError, StartedServices};
-use crate::setup_steps::done::Groundwork;
-use crate::setup_steps::{SetupStepError, StepRunner};
+use crate::setup_steps::{CopyAge, SetupStepError, StepRunner};
 use crate::spec::RunSpec;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::{CommandEnd, NetworkSummary};
@@ -108,7 +107,6 @@ impl Guarded {
         cx: &SessionContext<'_>,
         spec: &RunSpec<'_>,
     ) -> Result<Self, SetupStepError> {
-        let is_refilled = self.container.update.is_none();
         let network = self.container.network.as_ref();
         StepRunner {
             cx,
@@ -119,9 +117,9 @@ impl Guarded {
             placement: self.container.pending.placement,
             patterns: network.and_then(|network| network.patterns.as_ref()),
             services: &self.services,
-            groundwork: match is_refilled || self.services.has_new_volume() {
-                true => Groundwork::New,
-                false => Groundwork::Kept,
+            copy: match self.container.update {
+                None => CopyAge::New,
+                Some(_) => CopyAge::Kept,
             },
         }
         .run()?;

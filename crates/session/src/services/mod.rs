@@ -134,6 +134,7 @@ pub(crate) struct StartedServices {
 /// A volume that was made for a start.
 #[derive(Debug)]
 struct NewVolume {
+    service: ServiceName,
     lease: VolumeLease,
     keep: DataKeep,
 }
@@ -213,7 +214,7 @@ impl StartedServices {
         tell: &'scope (dyn Fn(ServiceChange) + Sync),
     ) -> StopOnDrop {
         let mut of_run = Vec::new();
-        for NewVolume { lease, keep } in self.volumes {
+        for NewVolume { lease, keep, .. } in self.volumes {
             match keep {
                 DataKeep::Session => drop(lease.keep()),
                 DataKeep::Run => of_run.push(lease),
@@ -241,6 +242,14 @@ impl StartedServices {
     pub(crate) fn has_new_volume(&self) -> bool {
         !self.volumes.is_empty()
     }
+
+    /// Whether a service begins without what an earlier start left in it.
+    pub(crate) fn begins_anew(&self, name: &str) -> bool {
+        let is_its = |service: &ServiceName| service.as_str() == name;
+        let mut units = self.servers.iter().map(|(unit, _)| &unit.service);
+        let keeps_nothing = units.any(|service| is_its(&service.name) && service.data.is_none());
+        keeps_nothing || self.volumes.iter().any(|volume| is_its(&volume.service))
+    }
 }
 
 /// Starts one service. Returns its volume if that was made for it now.
@@ -267,6 +276,7 @@ fn start(
         None => None,
     };
     let volume = volume.map(|lease| NewVolume {
+        service: service.name.clone(),
         lease,
         keep: service.keep,
     });

@@ -5,7 +5,7 @@
 //! session, unless what it made may be gone: [`done`] says when. A step that fails keeps the
 //! command from starting.
 
-pub mod done;
+mod done;
 mod run;
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ use lazaret_tree::PathError;
 
 use crate::cancel::Interrupted;
 
-pub(crate) use self::run::StepRunner;
+pub(crate) use self::run::{CopyAge, StepRunner};
 
 /// One step, as a profile asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use lazaret_runtime::{
 };
 use lazaret_tree::PathError;
 
-use super::done::{DoneStep, DoneSteps, Groundwork};
+use super::done::{DoneStep, DoneSteps};
 use super::{Repeat, SetupStep, SetupStepError, StepPlace};
 use crate::context::SessionContext;
 use crate::engine::attempt::{Attempt, Streams, run_to_end};
@@ -40,8 +40,16 @@ pub(crate) struct StepRunner<'a> {
     /// What may not be in a log.
     pub(crate) patterns: Option<&'a Patterns>,
     pub(crate) services: &'a StartedServices,
-    /// Whether what earlier steps made is still there.
-    pub(crate) groundwork: Groundwork,
+    pub(crate) copy: CopyAge,
+}
+
+/// Whether the copy of the workspace is that of the last start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CopyAge {
+    /// It is.
+    Kept,
+    /// It was made anew.
+    New,
 }
 
 /// A step that is to run.
@@ -66,7 +74,7 @@ impl StepRunner<'_> {
     /// The first that fails, with the end of its log; those before it are not repeated.
     pub(crate) fn run(&self) -> Result<(), SetupStepError> {
         // Also without a step: what an earlier start noted must not outlast what it made.
-        let mut done = DoneSteps::open(&self.dir.file("setup"), self.groundwork)?;
+        let mut done = DoneSteps::open(&self.dir.file("setup"), |place| self.is_new(place))?;
         let mut due = Vec::new();
         for (number, step) in (1..).zip(&self.spec.setup) {
             let site = self.site(number, step)?;
@@ -89,6 +97,15 @@ impl StepRunner<'_> {
                 Ok(done.add(due.note)?)
             })
         })
+    }
+
+    /// Whether what earlier steps made in a place is gone.
+    fn is_new(&self, place: &str) -> bool {
+        match place == StepPlace::Command.as_str() {
+            // Such a step may work on the copy and on any database.
+            true => self.copy == CopyAge::New || self.services.has_new_volume(),
+            false => self.services.begins_anew(place),
+        }
     }
 
     fn site(&self, number: usize, step: &SetupStep) -> Result<Site<'_>, SetupStepError> {
