@@ -59,6 +59,11 @@ pub(super) enum Series {
     AskWarm,
     AskCold,
     PlainAsk,
+    AcpMessage,
+    ExecMessage,
+    /// What acp adds to a message over the engine's exec.
+    AcpAdded,
+    McpMessage,
     /// From a command's last byte to the prompt.
     AfterRun,
     AfterPlainRun,
@@ -128,6 +133,10 @@ impl Series {
             Self::AskWarm => "lazaret ask of a session that is up".to_owned(),
             Self::AskCold => "lazaret ask, the first of a session".to_owned(),
             Self::PlainAsk => format!("{program} run --rm -i of the same command"),
+            Self::AcpMessage => "lazaret acp: a message there and back".to_owned(),
+            Self::ExecMessage => format!("{program} exec -i: a message there and back"),
+            Self::AcpAdded => "what lazaret acp adds to that".to_owned(),
+            Self::McpMessage => "lazaret mcp: a message there and back".to_owned(),
             Self::AfterRun => "lazaret run: last byte to the prompt".to_owned(),
             Self::AfterPlainRun => format!("{program} run --rm: last byte to the prompt"),
             Self::BuildInside => "cargo build --release in lazaret run".to_owned(),

@@ -1,6 +1,6 @@
 //! Sessions that go on, and what a user waits for around them: a command beside a session's, a
-//! client on its terminal, many that sleep, a database beside a command, requests, the end of a
-//! run, and a build.
+//! client on its terminal, many that sleep, a database beside a command, requests, messages of
+//! editors and agents, the end of a run, and a build.
 
 mod after;
 mod ask;
@@ -9,6 +9,7 @@ mod build;
 mod database;
 mod exec;
 mod idle;
+mod messages;
 mod screen;
 
 use std::fs;
@@ -46,7 +47,7 @@ struct Kind {
 
 /// The ratio of `exec` is aimed at where PID 1 can be reached. What is aimed at for terminals and
 /// sessions that sleep is absolute, so that the sum of all is bearable.
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 17] = [
     Kind {
         name: "start-attach",
         what: "Enter to the first words on a terminal: start and attach / run",
@@ -132,6 +133,20 @@ const KINDS: [Kind; 15] = [
         target: Some(0.1),
     },
     Kind {
+        name: "acp-added",
+        what: "what acp adds to a message there and back, in ms",
+        own: Series::AcpAdded,
+        reference: None,
+        target: Some(5.0),
+    },
+    Kind {
+        name: "mcp-message",
+        what: "a message to mcp and back, in ms",
+        own: Series::McpMessage,
+        reference: None,
+        target: Some(5.0),
+    },
+    Kind {
         name: "after-run",
         what: "last byte to the prompt, nothing changed / the engine's own run --rm",
         own: Series::AfterRun,
@@ -181,6 +196,9 @@ impl Options {
                 }
                 if self.wants(&["ask", "ask-first"]) {
                     ask::measure(sh, station, scratch, rounds, figures)?;
+                }
+                if self.wants(&["acp-added", "mcp-message"]) {
+                    messages::measure(sh, station, scratch, rounds, figures)?;
                 }
                 if self.wants(&["after-run"]) {
                     after::measure(sh, station, scratch, rounds, figures)?;
