@@ -365,7 +365,11 @@ pub(super) fn search(dir: &Path, key: &str, found: &mut Vec<PathBuf>) -> Result<
         let path = entry.path();
         let kind = entry.file_type().map_err(|error| error.to_string())?;
         if kind.is_dir() {
-            search(&path, key, found)?;
+            let searched = search(&path, key, found);
+            // A session's directory gets its name once the session has begun.
+            if path.exists() {
+                searched?;
+            }
         } else if kind.is_file() {
             // Files come and go while a session runs.
             let bytes = fs::read(&path).unwrap_or_default();

@@ -62,11 +62,7 @@ fn net_17_net_20_net_22_a_login_is_lent(ctx: &Ctx) -> Result<(), String> {
         .expect_text("session one uses the login tool-login as well")?;
     fs::write(project.join("go"), "").map_err(|error| error.to_string())?;
     ctx.ok("sync one")?;
-    wait_until("the renewed login is kept", || {
-        let mut found = Vec::new();
-        search(&ctx.state(), &second, &mut found)?;
-        Ok(!found.is_empty())
-    })?;
+    renewed(ctx, &second)?;
     ctx.tell("end")?;
     let output = running.wait()?.expect_code(0)?;
     let said = &output.stdout;
@@ -90,7 +86,38 @@ fn net_17_net_20_net_22_a_login_is_lent(ctx: &Ctx) -> Result<(), String> {
     kept_by_lazaret_alone(ctx, &first, &second)?;
     lent_again(ctx, "second")?;
     log_in(ctx, &canary(ctx, "third"))?;
-    lent_again(ctx, "third")
+    lent_again(ctx, "third")?;
+    renewed_in_a_setup_step(ctx)
+}
+
+/// A step that renews it and prints it: its log, and the command's output, have no token.
+fn renewed_in_a_setup_step(ctx: &Ctx) -> Result<(), String> {
+    let step = "sed 's/canary-third/canary-'fo''urth'/' ~/.tool/login.json > ~/new; \
+                mv ~/new ~/.tool/login.json; until test -e /tmp/shown; do sleep 0.1; done; \
+                cat ~/.tool/login.json";
+    let step = serde_json::to_string(step).map_err(|error| error.to_string())?;
+    let setup = format!("[[setup]]\nrun = [\"sh\", \"-c\", {step}]\n");
+    ctx.profile("lent", &format!("{PROFILE}{setup}"));
+    let run = "run lent -w project --name step --keep -- cat /home/agent/.tool/login.json";
+    let running = ctx.call(run).start()?;
+    renewed(ctx, &canary(ctx, "fourth"))?;
+    ctx.tell("shown")?;
+    let ended = running.wait()?.output();
+    let logged = ctx.ok("logs step --setup 1")?;
+    for told in [ended.stdout, logged.stdout] {
+        let scrubbed = "{\"refreshToken\":\"[secret tool-login]\"}\n";
+        expect_eq("what is shown", &told.as_str(), &scrubbed)?;
+    }
+    ctx.ok("rm step --force").map(drop)
+}
+
+/// Waits until lazaret has kept a login that was renewed inside.
+fn renewed(ctx: &Ctx, login: &str) -> Result<(), String> {
+    wait_until("the renewed login is kept", || {
+        let mut found = Vec::new();
+        search(&ctx.state(), login, &mut found)?;
+        Ok(!found.is_empty())
+    })
 }
 
 /// The user's own file is as it was, and the renewed one is in one place.

@@ -116,6 +116,7 @@ impl Guarded {
             spawner: &self.container.spawner,
             placement: self.container.pending.placement,
             patterns: network.and_then(|network| network.patterns.as_ref()),
+            lender: self.lender.as_ref(),
             services: &self.services,
             copy: match self.container.update {
                 None => CopyAge::New,

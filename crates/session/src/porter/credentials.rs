@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufReader, Read, Write};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -73,8 +73,15 @@ struct Shared {
     /// By what the tokens are known again.
     ledger: HandedOutFile,
     renewed: Mutex<RefreshedCredentials>,
-    /// Where the output passes, once the command runs.
-    relay: OnceLock<Arc<CommandOutputSink>>,
+    output: Mutex<WatchedOutput>,
+}
+
+/// Where what a process prints passes, and what is kept out of it.
+#[derive(Default)]
+struct WatchedOutput {
+    relay: Option<Arc<CommandOutputSink>>,
+    /// The tokens of what files became lately, with their names.
+    versions: Vec<(String, Vec<Vec<u8>>)>,
 }
 
 impl std::fmt::Debug for CredentialLender {
@@ -115,7 +122,7 @@ impl CredentialLender {
             lent,
             ledger,
             renewed: Mutex::default(),
-            relay: OnceLock::new(),
+            output: Mutex::default(),
         });
         let (tell, ready) = mpsc::channel();
         let (gone, end) = mpsc::channel();
@@ -143,9 +150,11 @@ impl CredentialLender {
         }))
     }
 
-    /// Keeps what a file becomes out of the output that passes there.
+    /// Keeps what a file has become, and becomes, out of the output that passes there from now on.
     pub(crate) fn watch_over(&self, relay: &Arc<CommandOutputSink>) {
-        let _once = self.shared.relay.set(Arc::clone(relay));
+        let mut output = self.shared.output();
+        output.relay = Some(Arc::clone(relay));
+        output.learn();
     }
 
     /// Takes a last look, and says what was renewed.
@@ -181,7 +190,6 @@ impl Shared {
     /// Takes what the porter says until it ends.
     fn follow(&self, stdout: Box<dyn Read + Send>, ready: &mpsc::Sender<()>) {
         let mut reader = BufReader::new(stdout);
-        let mut versions: Vec<(String, Vec<Vec<u8>>)> = Vec::new();
         let mut changes = 0;
         // However it ends.
         while let Ok(Some(event)) = CredentialEvent::read(&mut reader) {
@@ -201,11 +209,7 @@ impl Shared {
                 renewed.is_cut = true;
                 continue;
             }
-            versions.push((lent.name.clone(), tokens(&contents)));
-            if versions.len() > VERSIONS {
-                versions.remove(0);
-            }
-            self.learn(&versions);
+            self.output().add(lent.name.clone(), tokens(&contents));
             let noted = self.ledger.add_renewed(&lent.name, &contents);
             let kept = lent.cache.keep(&contents).and(noted);
             let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -216,11 +220,29 @@ impl Shared {
         }
     }
 
-    fn learn(&self, versions: &[(String, Vec<Vec<u8>>)]) {
-        let all = versions
+    fn output(&self) -> MutexGuard<'_, WatchedOutput> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl WatchedOutput {
+    fn add(&mut self, name: String, tokens: Vec<Vec<u8>>) {
+        self.versions.push((name, tokens));
+        if self.versions.len() > VERSIONS {
+            self.versions.remove(0);
+        }
+        self.learn();
+    }
+
+    fn learn(&self) {
+        let Some(relay) = self.relay.as_ref().filter(|_| !self.versions.is_empty()) else {
+            return;
+        };
+        let all = self
+            .versions
             .iter()
             .flat_map(|(name, tokens)| tokens.iter().map(|token| (name.as_str(), &token[..])));
-        if let (Some(relay), Ok(patterns)) = (self.relay.get(), Patterns::new(all)) {
+        if let Ok(patterns) = Patterns::new(all) {
             relay.learn(patterns);
         }
     }

@@ -18,6 +18,7 @@ use crate::engine::attempt::{Attempt, Streams, run_to_end};
 use crate::event::Event;
 use crate::lifecycle::supervise::Output as _;
 use crate::output::relay::CommandOutputSink;
+use crate::porter::credentials::CredentialLender;
 use crate::services::{RunningService, StartedServices};
 use crate::spec::RunSpec;
 use crate::store::SessionDir;
@@ -39,6 +40,8 @@ pub(crate) struct StepRunner<'a> {
     pub(crate) placement: Placement,
     /// What may not be in a log.
     pub(crate) patterns: Option<&'a Patterns>,
+    /// What is lent to the command, which a step may renew.
+    pub(crate) lender: Option<&'a CredentialLender>,
     pub(crate) services: &'a StartedServices,
     pub(crate) copy: CopyAge,
 }
@@ -131,6 +134,9 @@ impl StepRunner<'_> {
         remove_dir(&log_dir)?;
         private_dir(&log_dir)?;
         let sink = Arc::new(self.sink(LogFile::create(&log_dir)?));
+        if let Some(lender) = self.lender {
+            lender.watch_over(&sink);
+        }
         let streams = Streams {
             stdout: {
                 let sink = Arc::clone(&sink);
