@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use serde_json::Value;
 use xshell::Shell;
 
 use super::{median, profile, workspace};
@@ -81,6 +82,7 @@ pub(super) fn measure(
                     line.push(&profile);
                     all.push(shown(station, &line, &session)?);
                     timing::done(station.lazaret(&["stop", &session]))?;
+                    at_rest(station, &session)?;
                     if way.copy == Copied::Anew {
                         timing::done(station.lazaret(&["rm", &session]))?;
                     }
@@ -99,6 +101,19 @@ pub(super) fn measure(
         }
     }
     Ok(())
+}
+
+/// Waits until nothing of a session is removed any more: behind the prompt of `run` that goes on,
+/// and would slow down what is begun next.
+fn at_rest(station: &EngineUnderTest<'_>, session: &str) -> Result<()> {
+    loop {
+        let listed = station.lazaret(&["ls", "--all", "--json"]).read()?;
+        let listed: Vec<Value> = serde_json::from_str(&listed).context("the list of sessions")?;
+        let is_live = |one: &Value| one["session"] == session && one["live"] == true;
+        if !listed.iter().any(is_live) {
+            return Ok(());
+        }
+    }
 }
 
 /// How long it takes from Enter until the command's first words are on a terminal.
