@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use lazaret_runtime::{ExecSpec, InitChannel, Process, Stdin};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::installed;
+
 /// What `init` ends with when it ended the command at its deadline.
 const TIMED_OUT: i32 = lazaret_protocol::exit::TIMED_OUT as i32;
 
@@ -33,9 +35,7 @@ struct Container {
 impl Container {
     fn start() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        // Where the agent's user can execute it, wherever the test was built.
-        let porter = dir.path().join("porter");
-        fs::copy(env!("CARGO_BIN_EXE_lazaret-porter"), &porter).expect("it was built");
+        let porter = installed::porter().to_path_buf();
         let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
         fs::set_permissions(dir.path(), everyone).expect("ours");
         let namespace = ["--pid", "--fork", "--mount-proc", "--kill-child", "setpriv"];

@@ -9,6 +9,7 @@ mod deadline;
 mod emptying;
 mod exporting;
 mod home;
+mod installed;
 mod layer;
 mod lifeline;
 mod network;

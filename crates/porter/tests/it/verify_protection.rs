@@ -9,10 +9,11 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use lazaret_protocol::{ProtectedKind, Protection};
 use lazaret_tests::tree_text;
+
+use crate::installed;
 
 const AGENT: u32 = 1000;
 
@@ -25,18 +26,6 @@ const PROJECT: &str = "
     f a/b/free \"f\\n\"
     f mine \"m\\n\"
 ";
-
-/// The porter, where everybody may start it.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let dir = tempfile::tempdir().expect("a temporary directory").keep();
-        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("ours");
-        let program = dir.join("porter");
-        fs::copy(env!("CARGO_BIN_EXE_lazaret-porter"), &program).expect("it was built");
-        program
-    })
-}
 
 struct Volume {
     dir: tempfile::TempDir,
@@ -99,18 +88,21 @@ impl Volume {
         if let Some(list) = list {
             list.write_to(&mut stdin).expect("to memory");
         }
-        let output = duct::cmd(program(), [verb.as_ref(), self.dir.path().as_os_str()])
-            .dir(self.dir.path())
-            .before_spawn(move |command| {
-                command.uid(id).gid(id);
-                Ok(())
-            })
-            .stdin_bytes(stdin)
-            .stderr_to_stdout()
-            .stdout_capture()
-            .unchecked()
-            .run()
-            .expect("the porter was built");
+        let output = duct::cmd(
+            installed::porter(),
+            [verb.as_ref(), self.dir.path().as_os_str()],
+        )
+        .dir(self.dir.path())
+        .before_spawn(move |command| {
+            command.uid(id).gid(id);
+            Ok(())
+        })
+        .stdin_bytes(stdin)
+        .stderr_to_stdout()
+        .stdout_capture()
+        .unchecked()
+        .run()
+        .expect("the porter was built");
         let code = output.status.code().expect("not killed");
         (code, String::from_utf8(output.stdout).expect("escaped"))
     }

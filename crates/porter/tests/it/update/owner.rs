@@ -3,29 +3,14 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::Path;
 
 use lazaret_transfer::AgentChanges;
 
 use super::kept::{Fault, Kept};
+use crate::installed;
 
 const UNPRIVILEGED: u32 = 65534;
-
-/// Returns a copy of the porter that every user may start.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let dir = tempfile::tempdir().expect("a temporary directory").keep();
-        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("ours");
-        let program = dir.join("porter");
-        // By another process: a fork of another test would inherit a descriptor that is open for
-        // writing here, and the program could not start (ETXTBSY, `man 2 execve`).
-        let copy = duct::cmd!("cp", env!("CARGO_BIN_EXE_lazaret-porter"), &program);
-        copy.run().expect("it was built");
-        program
-    })
-}
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
@@ -33,7 +18,7 @@ fn is_root() -> bool {
 
 fn as_unprivileged(root: &Path, flag: &str) -> duct::Expression {
     as_user(duct::cmd(
-        program(),
+        installed::porter(),
         ["update".as_ref(), root.as_os_str(), flag.as_ref()],
     ))
 }
@@ -181,7 +166,7 @@ fn flt_28_any_number_of_directories_may_be_closed() {
         let words = [
             "-c".as_ref(),
             limited.as_ref(),
-            program().as_os_str(),
+            installed::porter().as_os_str(),
             root.as_os_str(),
             flag.as_ref(),
         ];
