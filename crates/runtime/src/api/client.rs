@@ -18,8 +18,8 @@ use crate::{
     ContainerInfo, ContainerState, Endpoint, EngineError, EngineKind, HardenedSpec, ImageInfo,
 };
 
-/// How often images are asked for again where one goes meanwhile.
-const IMAGE_TRIES: u32 = 10;
+/// How often an engine is asked again that refuses for the moment ([`errors::is_momentary`]).
+const MOMENTARY_TRIES: u32 = 10;
 
 /// How often a loaded image is looked for before its absence counts.
 const LOADED_TRIES: u32 = 5;
@@ -207,21 +207,18 @@ impl Inner {
             .map_err(|error| error.about(verb, what, name, self.endpoint()))
     }
 
-    /// As [`Inner::get`], of images. Podman 4.3 refuses to tell of any where one goes meanwhile
-    /// ("locating image with ID …: image not known"): that passes.
-    pub(super) async fn get_of_images<T: serde::de::DeserializeOwned>(
+    /// As [`Inner::get`], of what may change while the engine looks at it.
+    pub(super) async fn get_changing<T: serde::de::DeserializeOwned>(
         &self,
         call: CallContext<'_>,
         path: &str,
     ) -> Result<T, EngineError> {
-        for _ in 0..IMAGE_TRIES {
+        for _ in 0..MOMENTARY_TRIES {
             match self.get(call, path).await {
-                Err(EngineError::Refused { message, .. })
-                    if message.contains("image not known") =>
-                {
+                Err(EngineError::Refused { message, .. }) if errors::is_momentary(&message) => {
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
-                told => return told,
+                answered => return answered,
             }
         }
         self.get(call, path).await
@@ -241,7 +238,7 @@ impl Inner {
             name,
         };
         let path = format!("/containers/{name}/json");
-        match self.get::<objects::Container>(call, &path).await {
+        match self.get_changing::<objects::Container>(call, &path).await {
             Ok(container) => {
                 let first = container.first_process();
                 let info = container.into_info()?;
@@ -270,7 +267,7 @@ impl Inner {
             name,
         };
         let path = format!("/images/{name}/json");
-        match self.get_of_images::<objects::Image>(call, &path).await {
+        match self.get_changing::<objects::Image>(call, &path).await {
             Ok(image) => Ok(Some(image.into_info())),
             Err(EngineError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),

@@ -57,6 +57,17 @@ pub(super) fn refusal(
     }
 }
 
+/// Tells whether an engine refused only because something ended or went while it looked.
+///
+/// Podman 4.3 reads the control group of a container's first process by its id, which may have
+/// ended by then (podman#16383), and looks at each image of its list, one of which may have been
+/// removed.
+pub(super) fn is_momentary(message: &str) -> bool {
+    let process_ended = message.contains("/cgroup: no such process")
+        || (message.contains("/cgroup") && message.contains("no such file or directory"));
+    process_ended || message.contains("image not known")
+}
+
 /// Sorts what bollard says.
 pub(super) fn bollard(
     verb: &'static str,

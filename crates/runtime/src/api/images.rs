@@ -48,7 +48,7 @@ pub(super) async fn list(
         name: "/images/json",
     };
     let path = format!("/images/json?filters={}", label_filter(label_key));
-    inner.get_of_images(call, &path).await
+    inner.get_changing(call, &path).await
 }
 
 /// `POST /images/NAME/tag`: `tag` is `name:tag`.

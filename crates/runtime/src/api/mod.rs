@@ -412,7 +412,7 @@ impl Engine for ApiEngine {
                 "/containers/json?all=true&filters={}",
                 label_filter(label_key)
             );
-            let listed: Vec<objects::Listed> = inner.get(call, &path).await?;
+            let listed: Vec<objects::Listed> = inner.get_changing(call, &path).await?;
             let mut containers = Vec::new();
             for container in listed {
                 containers.extend(inner.look_up_container(&container.id).await?);

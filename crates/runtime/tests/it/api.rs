@@ -66,6 +66,26 @@ fn what_an_image_left_meanwhile_is_asked_for_again() {
     assert_eq!(engine.image(&"one".parse().unwrap()).unwrap(), None);
 }
 
+/// The first process of a container ends while Podman tells of the container.
+#[test]
+fn a_container_that_ends_meanwhile_is_inspected_again() {
+    const ENDED: &str = "HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\n\
+        Content-Length: 68\r\nConnection: close\r\n\r\n\
+        {\"message\":\"read /proc/7264/cgroup: no such process\",\"response\":500}";
+    const VERSION: &str = "HTTP/1.1 200 OK\r\nContent-Length: 43\r\nConnection: close\r\n\r\n\
+        {\"ApiVersion\":\"1.41\",\"Version\":\"20.10.24 \"}";
+    const UNKNOWN: &str = "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\n\
+        Content-Length: 2\r\nConnection: close\r\n\r\n{}";
+    let directory = tempfile::tempdir().unwrap();
+    let mut containers = [ENDED, ENDED, UNKNOWN].into_iter();
+    let socket = serve_by(directory.path(), move |request| match request {
+        request if request.contains("/containers/one/json") => containers.next().unwrap(),
+        _ => VERSION,
+    });
+    let engine = ApiEngine::new(Endpoint::Unix(socket)).unwrap();
+    assert_eq!(engine.container(&"one".parse().unwrap()).unwrap(), None);
+}
+
 #[test]
 fn flt_19_a_missing_socket() {
     let directory = tempfile::tempdir().unwrap();
