@@ -63,7 +63,11 @@ impl Seat {
         let mut bytes = Vec::new();
         frame.write_to(&mut bytes);
         let to = self.to.as_mut().expect("open");
-        to.write_all(&bytes).expect("a seat always reads");
+        match to.write_all(&bytes) {
+            // Its command ended, and it after that.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            said => said.expect("a seat always reads"),
+        }
     }
 
     /// Reads one piece of what it says. Returns false at the end.
