@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use lazaret_tests::tree_text;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
 
 use crate::api::{self, Object};
@@ -108,7 +110,7 @@ impl Ctx {
         Ok(all)
     }
 
-    /// Kills the keeper of a session.
+    /// Kills the keeper of a session, and waits until it holds nothing any more.
     ///
     /// # Errors
     /// It has none.
@@ -119,7 +121,14 @@ impl Ctx {
             .and_then(|pid| i32::try_from(pid).ok());
         let pid = pid.and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| format!("no process in {status}"))?;
-        kill_process(pid, Signal::KILL).map_err(|error| error.to_string())
+        let killed = || -> rustix::io::Result<()> {
+            let keeper = pidfd_open(pid, PidfdFlags::empty())?;
+            pidfd_send_signal(&keeper, Signal::KILL)?;
+            // Readable once each of its threads has ended, and so let go of its locks.
+            let mut ended = [PollFd::new(&keeper, PollFlags::IN)];
+            retry_on_intr(|| poll(&mut ended, None)).map(drop)
+        };
+        killed().map_err(|error| error.to_string())
     }
 
     /// Where a workspace lies.
