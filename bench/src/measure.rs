@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use super::corpus::{Corpus, Size};
@@ -152,12 +152,6 @@ impl Bench<'_> {
             figures.add(key(Series::EditsIn), ran.phase("sync_in_ms")?);
             add(figures, key(Series::KeptStart), ran.first_byte);
         }
-        if self.wants(&[key(Series::KeptPoolStart)]) {
-            let took = self.kept_pool(station, &station.name("spare", round));
-            // Warm containers hold no workspace; the copies stay until the end.
-            station.pool(&["drain"])?;
-            add(figures, key(Series::KeptPoolStart), took?);
-        }
         if self.wants(&[key(Series::CpIn)]) {
             let name = station.name("cp", round);
             station.create(&name)?;
@@ -178,20 +172,6 @@ impl Bench<'_> {
             figures.add(key(Series::CopyOut), ran.phase("collect_ms")?);
         }
         Ok(())
-    }
-
-    /// The first byte of a run that takes the container which the run before it left.
-    fn kept_pool(&self, station: &EngineUnderTest<'_>, name: &str) -> Result<Duration> {
-        let medium = &self.medium;
-        station.pool(&["fill", "base"])?;
-        station.run(medium, name, &change(), &medium.some_files(FEW)?)?;
-        let edits = medium.edit(FEW)?;
-        let ran = station.run(medium, name, GREET, &[])?;
-        drop(edits);
-        if ran.phase("create_ms").is_ok() {
-            bail!("{name} made a container of its own");
-        }
-        Ok(ran.first_byte)
     }
 
     /// What people type without lazaret: create, fill, start, and in the end copy out.

@@ -198,13 +198,6 @@ const KINDS: &[Kind] = &[
         target: both(0.12),
     },
     Kind {
-        name: "start-kept-pool",
-        what: "Enter to first byte, kept copy and a container from the pool, 20 edits / the same",
-        own: Series::KeptPoolStart,
-        reference: Series::NaiveStart,
-        target: both(0.04),
-    },
-    Kind {
         name: "edits-found-large",
         what: "20 edits of the host in the large tree, scan and diff (--dry-run) / host tar c | tar x",
         own: Series::EditsFoundLarge,

@@ -28,7 +28,6 @@ pub(super) enum Series {
     ColdStart,
     PoolStart,
     KeptStart,
-    KeptPoolStart,
     EditsIn,
     EditsFoundLarge,
     EditsInLarge,
@@ -101,9 +100,6 @@ impl Series {
             Self::ColdStart => "lazaret run: first byte, medium".to_owned(),
             Self::PoolStart => "lazaret run from the pool: first byte, medium".to_owned(),
             Self::KeptStart => "lazaret run on a kept copy: first byte, medium".to_owned(),
-            Self::KeptPoolStart => {
-                "lazaret run on a kept copy from the pool: first byte, medium".to_owned()
-            }
             Self::EditsIn => "lazaret: 20 edits of the host in, medium".to_owned(),
             Self::EditsFoundLarge => "lazaret: 20 edits of the host found, large".to_owned(),
             Self::EditsInLarge => "lazaret: 20 edits of the host in, large".to_owned(),

@@ -1,14 +1,12 @@
 //! Takes a collected session through the gate: judged, decided, settled.
 
 use std::fmt;
-use std::thread;
 
 use lazaret_gate::allowlist::Allowlist;
 use lazaret_gate::choices::Choices;
 use lazaret_gate::decision::Decision;
 use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_gate::proposal::Proposal;
-use lazaret_tree::escape;
 
 use crate::app::App;
 use crate::captures::before_loss;
@@ -23,9 +21,7 @@ use crate::report::{Report, SyncReport};
 use crate::ui::Ui;
 use lazaret_session::audit::event::Approver;
 use lazaret_session::context::SessionContext;
-use lazaret_session::engine::containers::ContainerPlan;
 use lazaret_session::lifecycle::collect::Collected;
-use lazaret_session::pool::{NextContainerBuilder, drop_after_discard};
 use lazaret_session::settle::{SettleContext, VolumeDisposal, settle};
 use lazaret_session::store::record::{Outcome, Phase, Record};
 use lazaret_session::store::{LockedSession, Store};
@@ -76,47 +72,6 @@ pub struct GateOptions<'a> {
     pub allowlist: &'a Allowlist,
     /// The surroundings, and who says and asks.
     pub app: &'a App,
-}
-
-/// Takes a collected session through the gate, while the container of its next command is
-/// made where it is to have one. What goes wrong with that is no failure of the run.
-///
-/// # Errors
-/// As [`RunRequest::run`](crate::resolve::run_spec::RunRequest::run).
-pub fn gate_and_ahead(
-    cx: &SessionContext<'_>,
-    store: &Store,
-    collected: Collected,
-    options: GateOptions<'_>,
-    plan: &ContainerPlan,
-) -> Result<RunEnd, Failure> {
-    let ahead = match &collected {
-        Collected::Ready(session) => NextContainerBuilder::of(cx, store, session, plan),
-        Collected::Rejected(_) => Ok(None),
-    };
-    let Ok(Some(ahead)) = ahead else {
-        return gate(cx, store, collected, options);
-    };
-    thread::scope(|scope| {
-        // Nothing is said beside the review.
-        let making = scope.spawn(|| ahead.make(cx));
-        let app = options.app;
-        let end = gate(cx, store, collected, options);
-        if let Ok(Err(error)) = making.join() {
-            let cause = escape(error.to_string().as_bytes());
-            app.ui
-                .detail(&format!("the next container could not be made: {cause}"));
-        }
-        let end = end?;
-        if end.report.outcome == Some(Outcome::Discarded) {
-            let session = end.report.session.parse().ok();
-            let session = session.and_then(|id| store.lock(&id).ok());
-            session
-                .iter()
-                .for_each(|session| drop_after_discard(cx, session));
-        }
-        Ok(end)
-    })
 }
 
 /// Takes a collected session through the gate.

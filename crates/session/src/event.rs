@@ -96,8 +96,6 @@ pub enum Event<'a> {
     PoolNotFilled(&'a dyn Error),
     /// A place of the pool that fits no more is still there.
     PoolSlotStays(&'a dyn Error),
-    /// A next container that is not wanted any more is still there.
-    NextContainerStays(&'a dyn Error),
 }
 
 /// Counts what a step has done. Clones count together, on any thread.

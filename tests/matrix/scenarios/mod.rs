@@ -62,7 +62,6 @@ mod mcp;
 mod mcp_sdk;
 mod net;
 mod pool;
-mod pool_kept;
 mod private;
 mod protect;
 mod recover;
@@ -152,7 +151,6 @@ pub(crate) const ALL: &[&[Scenario]] = &[
     kept::SCENARIOS,
     times::SCENARIOS,
     pool::SCENARIOS,
-    pool_kept::SCENARIOS,
     interrupt::SCENARIOS,
     recover::SCENARIOS,
     remembered::SCENARIOS,

@@ -11,21 +11,16 @@ scenarios! {
     "pool/with-a-network" => with_network;
 }
 
-/// What waits in the pool: of each row of a list, one of its texts.
-pub(super) fn listed(ctx: &Ctx, list: &str, key: &str) -> Result<Vec<String>, String> {
-    let listed = ctx.run_json("pool ls --json")?;
-    let rows = listed[list].as_array().cloned().unwrap_or_default();
-    let texts = rows.iter().filter_map(|row| row[key].as_str());
-    Ok(texts.map(str::to_owned).collect())
-}
-
 /// The places that wait.
 fn places(ctx: &Ctx) -> Result<Vec<String>, String> {
-    listed(ctx, "places", "place")
+    let listed = ctx.run_json("pool ls --json")?;
+    let rows = listed["places"].as_array().cloned().unwrap_or_default();
+    let names = rows.iter().filter_map(|row| row["place"].as_str());
+    Ok(names.map(str::to_owned).collect())
 }
 
 /// What a run that is kept took from the pool, by its record.
-pub(super) fn berth(ctx: &Ctx, session: &str) -> Result<Option<String>, String> {
+fn berth(ctx: &Ctx, session: &str) -> Result<Option<String>, String> {
     let path = ctx.state().join("sessions").join(session);
     let text =
         std::fs::read_to_string(path.join("session.json")).map_err(|error| error.to_string())?;

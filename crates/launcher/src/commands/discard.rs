@@ -11,7 +11,6 @@ use crate::failure::{Failure, FailureKind};
 use crate::session_access::named::named;
 use crate::session_access::{session_context, waiting};
 use crate::ui::OutputFormat;
-use lazaret_session::pool::drop_after_discard;
 use lazaret_session::settle::VolumeDisposal;
 use lazaret_session::store::Store;
 use lazaret_session::store::record::{Outcome, Phase};
@@ -81,7 +80,6 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
         VolumeDisposal::Remove(&cx),
         &app.ui,
     )?;
-    drop_after_discard(&cx, &session);
     match app.ui.format() {
         OutputFormat::Json => app.ui.json(&serde_json::json!({
             "session": id.as_str(),

@@ -17,7 +17,6 @@ use crate::session_access::session_context;
 use crate::ui::OutputFormat;
 use lazaret_session::lifecycle::recover::{RecoverOutcome, resume, sweep};
 use lazaret_session::lifecycle::repair::{End, Repaired, repair};
-use lazaret_session::pool::NextContainer;
 use lazaret_session::settle::workspace_lock::lock_workspace;
 use lazaret_session::store::record::{Outcome, Record};
 use lazaret_session::store::status::State;
@@ -80,9 +79,7 @@ fn broken(store: &Store, app: &App) -> Result<Vec<SessionId>, Failure> {
     let mut found = Vec::new();
     for dir in store.list()? {
         match store.lock(dir.id()) {
-            Ok(session) if is_broken(session.record()) || NextContainer::is_partial(&dir) => {
-                found.push(dir.id().clone());
-            }
+            Ok(session) if is_broken(session.record()) => found.push(dir.id().clone()),
             Err(StoreError::Unfinished { id, .. }) => found.push(id),
             Ok(_) | Err(StoreError::Busy { .. } | StoreError::NotFound { .. }) => {}
             Err(error) => app.ui.warn(&escape(error.to_string().as_bytes())),
@@ -113,8 +110,7 @@ fn take_up(
         report(&repaired.not_restored, app);
         say(word(repaired));
     }
-    let is_at_rest = !is_broken(session.record()) && !NextContainer::is_partial(session.dir());
-    if is_at_rest && !repaired.is_empty() {
+    if !is_broken(session.record()) && !repaired.is_empty() {
         return Ok(());
     }
     let detected = app.engine_of(session.record())?;
@@ -140,7 +136,6 @@ fn take_up(
             "rolled_back"
         }
         RecoverOutcome::Applied(_session) => "applied",
-        RecoverOutcome::Cleaned(_session) => "cleared",
         RecoverOutcome::Unchanged(_session) => "sound",
     });
     Ok(())
@@ -204,7 +199,6 @@ fn words(state: &str) -> &'static str {
             "its redo was cut off when it was done; the workspace is as the apply left it"
         }
         "applied" => "its apply was cut off when it was done; the workspace is complete",
-        "cleared" => "its next container was half made and is removed; all else is as it was",
         _ => "nothing to do",
     }
 }

@@ -210,7 +210,7 @@ words!(HomeError: Interrupted | Engine | Unenforceable | Io;
     error @ HomeError::Entries(_) => Self::new(FailureKind::Transfer, error),
 );
 
-words!(ResetError: NextContainer | Engine | Sweep | Io);
+words!(ResetError: Engine | Io);
 
 words!(FillError: Verify | Gateway | Porter | Update | Pack | Volume | Protect | State | Io
     | Interrupted;

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::decide::allowlist;
 use crate::environment::{Environment, StreamKind};
 use crate::failure::Failure;
-use crate::gate::{Asked, GateOptions, Released, RunEnd, gate_and_ahead};
+use crate::gate::{Asked, GateOptions, Released, RunEnd, gate};
 use crate::image;
 use crate::profile::{ApplyMode, GitChoice, Profile, Publish};
 use crate::report::SyncReport;
@@ -352,7 +352,7 @@ impl RunRequest {
             allowlist,
             app,
         };
-        gate_and_ahead(&cx, &store, collected, options, &spec.container_plan())
+        gate(&cx, &store, collected, options)
     }
 }
 

@@ -18,7 +18,6 @@ use crate::report::Report;
 use crate::resolve::workspace;
 use crate::ui::OutputFormat;
 use lazaret_session::audit::event::Approver;
-use lazaret_session::pool::drop_after_discard;
 use lazaret_session::settle::{SettleContext, SettleResult, VolumeDisposal};
 use lazaret_session::store::record::{Outcome, Phase, Record, identity};
 use lazaret_session::store::status::State;
@@ -106,9 +105,6 @@ pub(crate) fn settle(
     };
     before_loss(&decision, case, session, store, app)?;
     let settled = settle::settle(session, case, &decision, context, &app.ui)?;
-    if let (Outcome::Discarded, Some(cx)) = (settled.outcome, &cx) {
-        drop_after_discard(cx, session);
-    }
     allowlist::remember(allowlist, wanted, &app.ui);
     report.settled(&settled);
     if app.ui.format() == OutputFormat::Json {

@@ -168,13 +168,6 @@ impl EventSink for SessionEvents {
             Event::PoolSlotStays(error) => {
                 ui.detail(&format!("a place of the pool stays: {}", cause(error)));
             }
-            Event::NextContainerStays(error) => {
-                ui.warn(&format!(
-                    "the next container could not be removed: {}",
-                    cause(error)
-                ));
-                ui.hint("`lazaret prune` tries again.");
-            }
         }
     }
 }

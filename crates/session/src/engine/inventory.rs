@@ -140,28 +140,14 @@ impl Inventory {
         }
     }
 
-    /// Whether a container of these runs.
-    pub(crate) fn runs(&self, container: &ContainerName) -> bool {
-        self.containers.iter().any(|(name, _)| name == container)
-            && self.running.contains(container)
-    }
-
-    /// Keeps what is a part of an owner's next container, if it has one: see [`crate::pool::NextContainer`].
+    /// Keeps what passes with a command of this owner: the containers, and the volume with the
+    /// sockets of its gateway.
     #[must_use]
-    pub fn of_next_container(self, owner: &ResourceOwner) -> Self {
-        self.of(owner).divide(owner, true)
-    }
-
-    /// Keeps what is no part of it.
-    pub(crate) fn except_next_container(self, owner: &ResourceOwner) -> Self {
-        self.divide(owner, false)
-    }
-
-    fn divide(mut self, owner: &ResourceOwner, is_wanted: bool) -> Self {
-        let (next_container, sockets) = ([owner.agent(), owner.gateway()], owner.sockets());
-        (self.containers).retain(|(name, _)| next_container.contains(name) == is_wanted);
-        (self.volumes).retain(|(name, _)| (*name == sockets) == is_wanted);
-        self
+    pub(crate) fn transient(self, owner: &ResourceOwner) -> Self {
+        let sockets = owner.sockets();
+        let mut all = self.of(owner);
+        all.volumes.retain(|(name, _)| *name == sockets);
+        all
     }
 
     /// Keeps what is no volume that stays until its session is removed.
@@ -194,8 +180,7 @@ impl Inventory {
         Ok(())
     }
 
-    /// Removes what passes with a command: the containers, and the volume with the sockets of
-    /// its gateway.
+    /// Removes what is [transient](Self::transient).
     ///
     /// # Errors
     /// The engine's; what is gone is no error.

@@ -56,9 +56,4 @@ impl MountPlan {
             MountSource::Shared { access, .. } => *access,
         }
     }
-
-    /// Returns true if the volume belongs to another owner, which may remove it.
-    pub(crate) fn is_shared(&self) -> bool {
-        matches!(self.source, MountSource::Shared { .. })
-    }
 }

@@ -75,14 +75,11 @@ impl Resources {
     pub(crate) fn adopt(
         cx: &SessionContext<'_>,
         owner: ResourceOwner,
-        volume_before: VolumePresence,
         specs: &ContainerSpecs,
     ) -> Self {
-        let mut resources = Self::new(owner, volume_before);
+        let mut resources = Self::new(owner, VolumePresence::Missing);
         let (engine, owner) = (&cx.engine, &resources.owner);
-        if volume_before == VolumePresence::Missing {
-            resources.volume = Some(VolumeLease::adopt(engine, &owner.volume()));
-        }
+        resources.volume = Some(VolumeLease::adopt(engine, &owner.volume()));
         resources.agent = Some(ContainerLease::adopt(engine, &owner.agent()));
         if specs.gateway.is_some() {
             resources.sockets = Some(VolumeLease::adopt(engine, &owner.sockets()));

@@ -4,22 +4,15 @@ use lazaret_runtime::{Engine, EngineError};
 use lazaret_tree::PathError;
 
 use super::state::HomeStore;
-use crate::engine::inventory::{Inventory, SweepError};
-use crate::pool::{PoolError, drop_next_container};
+use crate::engine::inventory::Inventory;
 use crate::store::LockedSession;
 
 /// Why a home could not be removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ResetError {
-    /// The next container of the session, which has the home, could not be removed.
-    #[error(transparent)]
-    NextContainer(#[from] PoolError),
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Something of the session could not be removed.
-    #[error(transparent)]
-    Sweep(#[from] SweepError),
     /// The disk failed.
     #[error(transparent)]
     Io(#[from] PathError),
@@ -30,9 +23,10 @@ pub enum ResetError {
 /// # Errors
 /// The engine's or the disk's; what is gone is no error.
 pub fn reset(engine: &dyn Engine, session: &LockedSession) -> Result<(), ResetError> {
-    drop_next_container(engine, session)?;
-    let record = session.record();
-    let all = Inventory::of_store(engine, &record.store)?.of(&record.owner());
-    all.home_of(&record.owner()).remove(engine)?;
+    let owner = session.record().owner();
+    let all = Inventory::of_store(engine, &owner.store)?.of(&owner);
+    // A container that a command left would hold on to it.
+    all.remove_transient(engine, &owner)?;
+    all.home_of(&owner).remove(engine)?;
     Ok(HomeStore::of(session.dir()).remove()?)
 }

@@ -13,7 +13,7 @@ use crate::lifecycle::file_limit::{FileLimit, SizeError};
 use crate::lifecycle::open::{KeptSession, Opened};
 use crate::lifecycle::setup::SetupGuard;
 use crate::lifecycle::update::{Prefetch, UpdateOptions};
-use crate::pool::{self, Fingerprint, NextContainer, PoolError, drop_next_container};
+use crate::pool::{self, PoolError};
 use crate::spec::RunSpec;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::{Phase, Record};
@@ -78,9 +78,8 @@ pub(super) enum Volume<'a> {
 }
 
 impl<'a> Opened<'a> {
-    /// Creates the session unless it is there, and what its command runs in. Containers that
-    /// wait and fit are taken over: those of a pool slot, or those that were made for the
-    /// session ahead of this run.
+    /// Creates the session unless it is there, and what its command runs in. A new one takes
+    /// over a slot of the pool that fits.
     ///
     /// # Errors
     /// The engine's, or a control that it can't enforce. Everything that was made is removed
@@ -113,13 +112,12 @@ impl<'a> Created<'a> {
         };
         let mut setup = SetupGuard::of_new(session);
         let specs = ContainerSpecs::of(cx, &setup.record().owner(), &plan)?;
-        let volume = VolumePresence::Missing;
         match is_warm {
-            true => setup.adopt(cx, volume, &specs),
+            true => setup.adopt(cx, &specs),
             false => {
                 setup.provide_home(cx, &plan)?;
                 setup.provide(cx, spec)?;
-                setup.make(cx, volume, &specs)?;
+                setup.make(cx, VolumePresence::Missing, &specs)?;
             }
         }
         Ok(Self::with(setup, specs, Volume::Empty))
@@ -133,7 +131,6 @@ impl<'a> Created<'a> {
         let KeptSession {
             mut session,
             volume,
-            next,
             prefetch,
         } = kept;
         if volume == VolumePresence::Missing {
@@ -142,10 +139,6 @@ impl<'a> Created<'a> {
             session.forget_volume()?;
         }
         let plan = spec.container_plan();
-        let takes_next = next.is_some_and(|next| next.fit == Fingerprint::of(cx, &plan));
-        if !takes_next {
-            drop_next_container(&*cx.engine, &session)?;
-        }
         let phase = session.record().phase;
         let was_protected = session.record().bounds.is_fenced();
         let contents = match volume {
@@ -173,18 +166,9 @@ impl<'a> Created<'a> {
         })?;
         let mut setup = SetupGuard::of_kept(session, phase, deferred);
         let specs = ContainerSpecs::of(cx, &setup.record().owner(), &plan)?;
-        match takes_next {
-            true => {
-                setup.adopt(cx, volume, &specs);
-                // From here on it is a command's, and removed if that does not start.
-                NextContainer::forget(&setup.dir())?;
-            }
-            false => {
-                setup.provide_home(cx, &plan)?;
-                setup.provide(cx, spec)?;
-                setup.make(cx, volume, &specs)?;
-            }
-        }
+        setup.provide_home(cx, &plan)?;
+        setup.provide(cx, spec)?;
+        setup.make(cx, volume, &specs)?;
         Ok(Self::with(setup, specs, contents))
     }
 

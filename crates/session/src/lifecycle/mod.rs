@@ -31,6 +31,7 @@ pub mod forecast;
 pub mod guard;
 pub mod latch;
 pub mod launch;
+pub mod leftovers;
 pub mod merge_base;
 pub mod open;
 pub mod outcome;

@@ -10,7 +10,6 @@ use crate::engine::inventory::{Inventory, SweepError};
 use crate::engine::resources::VolumePresence;
 use crate::event::Event;
 use crate::lifecycle::update::Prefetch;
-use crate::pool::{NextContainer, sweep_all};
 use crate::store::LockedSession;
 use crate::store::record::{Phase, Record, identity};
 
@@ -71,8 +70,6 @@ pub enum Opened<'a> {
 pub struct KeptSession<'a> {
     pub(super) session: LockedSession,
     pub(super) volume: VolumePresence,
-    /// Its next container, where one was made ahead and runs; it has the volume then.
-    pub(super) next: Option<NextContainer>,
     pub(super) prefetch: Prefetch<'a>,
 }
 
@@ -96,22 +93,11 @@ impl<'a> Opened<'a> {
                 engine: record.engine.clone(),
             });
         }
-        // It was made when nothing else of the session was left, on the volume; so there is
-        // nothing to list.
-        if let Some(next) = NextContainer::of(session.dir())
-            && next.is_up(&*cx.engine, &record.owner())?
-        {
-            return Ok(Self::Kept(Box::new(KeptSession {
-                session,
-                volume: VolumePresence::Present,
-                next: Some(next),
-                prefetch,
-            })));
-        }
-        let all = Inventory::of_store(&*cx.engine, &record.store)?.of(&record.owner());
+        let owner = record.owner();
+        let all = Inventory::of_store(&*cx.engine, &record.store)?.of(&owner);
         let volume = all.standing(record);
         // What a launcher that was killed left behind may not write any more.
-        sweep_all(&*cx.engine, &session, all)?;
+        all.remove_transient(&*cx.engine, &owner)?;
         if volume == VolumePresence::Missing {
             match record.phase {
                 Phase::Settled => cx.events.event(Event::VolumeGone(id)),
@@ -121,7 +107,6 @@ impl<'a> Opened<'a> {
         Ok(Self::Kept(Box::new(KeptSession {
             session,
             volume,
-            next: None,
             prefetch,
         })))
     }

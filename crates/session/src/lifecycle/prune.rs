@@ -14,7 +14,6 @@ use crate::engine::owner::ResourceOwner;
 use crate::engine::owner::is_lasting_volume;
 use crate::engine::tags::KnownPrefixes;
 use crate::live::views;
-use crate::pool::{NextContainer, sweep};
 use crate::store::history::{HistoryError, applies};
 use crate::store::moment::Moment;
 use crate::store::record::{KeepVolume, Phase};
@@ -72,8 +71,6 @@ pub struct Retention {
 pub struct Candidates {
     /// Settled ones that keep no volume: nothing in the engine is theirs any more.
     settled: Vec<Settled>,
-    /// Those whose next container was being made, or removed, by a launcher that died.
-    half_made: Vec<LockedSession>,
     /// Old captures.
     captures: Vec<Capture>,
     /// Why others are left as they are: something of them was cut off, or can't be read.
@@ -92,7 +89,8 @@ struct Settled {
 #[derive(Debug, Default)]
 pub struct Plan {
     settled: Vec<Settled>,
-    half_made: Vec<LockedSession>,
+    /// Sessions at rest in whose names a command left something that passes with it.
+    at_rest: Vec<LockedSession>,
     captures: Vec<Capture>,
     /// In the engine, by the tag of the owner.
     inventory: BTreeMap<String, Inventory>,
@@ -155,8 +153,6 @@ impl Candidates {
                         source: Box::new(error),
                     }),
                 }
-            } else if NextContainer::is_partial(&dir) {
-                found.half_made.push(session);
             }
         }
         Ok(found)
@@ -172,10 +168,11 @@ impl Candidates {
         let all = Inventory::of_store(engine, store.id())?;
         let mut plan = Plan {
             settled: self.settled,
-            half_made: self.half_made,
+            at_rest: Vec::new(),
             captures: self.captures,
             inventory: BTreeMap::new(),
         };
+        plan.at_rest = at_rest(store, &plan, &all)?;
         let removable = RemovableObjects::of(store, &plan)?.of_these(all);
         let containers = removable.containers.iter().map(|(_, tag)| tag);
         let volumes = removable.volumes.iter().map(|(_, tag)| tag);
@@ -187,6 +184,31 @@ impl Candidates {
         plan.inventory = each.collect();
         Ok(plan)
     }
+}
+
+/// Locks the sessions that wait or are kept, and in whose names there is something that passes
+/// with a command. One that a launcher is at work on is none.
+fn at_rest(store: &Store, plan: &Plan, all: &Inventory) -> Result<Vec<LockedSession>, PruneError> {
+    let settled: BTreeSet<SessionId> = (plan.settled.iter())
+        .map(|settled| settled.session.dir().id().clone())
+        .collect();
+    let mut found = Vec::new();
+    for dir in store.list()? {
+        if settled.contains(dir.id()) {
+            continue;
+        }
+        // One that is at work or can't be read is left as it is.
+        let Ok(session) = store.lock(dir.id()) else {
+            continue;
+        };
+        let record = session.record();
+        let is_at_rest = matches!(record.phase, Phase::Collected | Phase::Settled);
+        let transient = all.clone().transient(&record.owner());
+        if is_at_rest && !(transient.containers.is_empty() && transient.volumes.is_empty()) {
+            found.push(session);
+        }
+    }
+    Ok(found)
 }
 
 /// Whether a settled session itself may go. Work of the agent that was taken back exists nowhere
@@ -248,15 +270,6 @@ impl Plan {
         // While a person thought about it, a name that was free may have become a session's.
         let objects = RemovableObjects::of(store, &self)?;
         let mut stuck = BTreeSet::new();
-        for session in self.sessions() {
-            if !NextContainer::is_partial(session.dir()) {
-                continue;
-            }
-            if let Err(error) = sweep(engine, session) {
-                stuck.insert(tag(session));
-                pruned.fail(session.dir().id().as_str(), error);
-            }
-        }
         let ids: BTreeMap<String, &SessionId> = self
             .sessions()
             .map(|session| (tag(session), session.dir().id()))
@@ -302,7 +315,7 @@ impl Plan {
     /// The sessions that are locked here.
     fn sessions(&self) -> impl Iterator<Item = &LockedSession> {
         let settled = self.settled.iter().map(|settled| &settled.session);
-        settled.chain(&self.half_made)
+        settled.chain(&self.at_rest)
     }
 }
 
@@ -313,7 +326,7 @@ struct RemovableObjects {
     settled: BTreeSet<String>,
     /// Of those that go themselves.
     expired: BTreeSet<String>,
-    half_made: Vec<ResourceOwner>,
+    at_rest: Vec<ResourceOwner>,
     /// Views whose launcher is gone.
     views: BTreeSet<ContainerName>,
 }
@@ -336,44 +349,44 @@ impl RemovableObjects {
             tags,
             settled: settled.collect(),
             expired: expired.collect(),
-            half_made: plan.half_made.iter().map(owner).collect(),
+            at_rest: plan.at_rest.iter().map(owner).collect(),
             views: dead,
         })
     }
 
     /// Keeps what may go.
     fn of_these(&self, mut all: Inventory) -> Inventory {
-        let mut next_containers = Inventory::default();
-        for owner in &self.half_made {
-            let next_container = all.clone().of_next_container(owner);
-            next_containers.containers.extend(next_container.containers);
-            next_containers.volumes.extend(next_container.volumes);
+        let mut leftovers = Inventory::default();
+        for owner in &self.at_rest {
+            let transient = all.clone().transient(owner);
+            leftovers.containers.extend(transient.containers);
+            leftovers.volumes.extend(transient.volumes);
         }
         let is_removable = |tag: &str| !self.tags.knows(tag) || self.settled.contains(tag);
         all.containers.retain(|found| {
             is_removable(&found.1)
                 || self.views.contains(&found.0)
-                || next_containers.containers.contains(found)
+                || leftovers.containers.contains(found)
         });
         let is_kept = |(volume, tag): &(VolumeName, String)| {
             is_lasting_volume(volume) && self.tags.knows(tag) && !self.expired.contains(tag)
         };
         all.volumes.retain(|found| {
-            (is_removable(&found.1) && !is_kept(found)) || next_containers.volumes.contains(found)
+            (is_removable(&found.1) && !is_kept(found)) || leftovers.volumes.contains(found)
         });
         all
     }
 
-    /// Removes what may go of one owner. Where that is a next container only, its session's copy
-    /// stays, which goes with a container everywhere else.
+    /// Removes what may go of one owner. Of a session at rest that is what a command left; its
+    /// copy stays, which goes with a container everywhere else.
     fn remove(
         &self,
         engine: &dyn Engine,
         tag: &str,
         inventory: &Inventory,
     ) -> Result<(), EngineError> {
-        let half_made = (self.half_made.iter()).find(|owner| owner.tag.as_str() == tag);
-        match half_made {
+        let at_rest = (self.at_rest.iter()).find(|owner| owner.tag.as_str() == tag);
+        match at_rest {
             Some(owner) => inventory.remove_transient(engine, owner),
             None => inventory.remove(engine),
         }

@@ -13,9 +13,9 @@ use crate::context::SessionContext;
 use crate::engine::inventory::{Inventory, SweepError};
 use crate::engine::tags::KnownPrefixes;
 use crate::lifecycle::collect::{CollectError, Collected};
+use crate::lifecycle::leftovers::remove_leftovers;
 use crate::lifecycle::merge_base::BaseTexts;
 use crate::lifecycle::stop::{StopError, Stopped};
-use crate::pool::{self, NextContainer, SECOND_LOOK};
 use crate::store::moment::Moment;
 use crate::store::record::{KeepVolume, Outcome, Phase};
 use crate::store::{LockedSession, Store, StoreError};
@@ -52,6 +52,9 @@ pub enum ResumeError {
 /// How long after a session was begun something of it may still be on its way.
 const IN_FLIGHT: Duration = Duration::from_secs(120);
 
+/// How long an engine has to finish what it was asked for.
+const SECOND_LOOK: Duration = Duration::from_millis(700);
+
 /// What became of a session that was taken up.
 #[derive(Debug)]
 pub enum RecoverOutcome {
@@ -68,8 +71,6 @@ pub enum RecoverOutcome {
     RolledBack(LockedSession, Vec<NotRestored>),
     /// An apply that was cut off is complete.
     Applied(LockedSession),
-    /// There was nothing to do but to remove a next container that was made by half.
-    Cleaned(LockedSession),
     /// There was nothing to do.
     Unchanged(LockedSession),
 }
@@ -125,13 +126,6 @@ pub fn resume(
     exporter: Pinned,
     session: LockedSession,
 ) -> Result<RecoverOutcome, ResumeError> {
-    let at_rest = match NextContainer::is_partial(session.dir()) {
-        true => {
-            pool::sweep(&*cx.engine, &session)?;
-            RecoverOutcome::Cleaned
-        }
-        false => RecoverOutcome::Unchanged,
-    };
     match Stored::of(session) {
         Stored::Preparing(session) => {
             remove_all(cx, &session)?;
@@ -140,7 +134,7 @@ pub fn resume(
         }
         Stored::Updating(mut session, phase) => {
             // The volume is sound, however far that came; the next update knows.
-            pool::sweep(&*cx.engine, &session)?;
+            remove_leftovers(&*cx.engine, &session)?;
             session.update(|record| {
                 record.phase = phase;
                 record.before = None;
@@ -159,14 +153,14 @@ pub fn resume(
             collect(cx, exporter, session)
         }
         Stored::Collected(session) => {
-            pool::sweep(&*cx.engine, &session)?;
-            Ok(at_rest(session))
+            remove_leftovers(&*cx.engine, &session)?;
+            Ok(RecoverOutcome::Unchanged(session))
         }
         Stored::Applying(session) => finish_apply(cx, session),
         Stored::Settled(session) => {
             remove_settled(cx, &session)?;
             session.remove_collection()?;
-            Ok(at_rest(session))
+            Ok(RecoverOutcome::Unchanged(session))
         }
     }
 }
@@ -235,7 +229,7 @@ fn remove_settled(cx: &SessionContext<'_>, session: &LockedSession) -> Result<()
             let all = all.surveyed(session.record());
             all.remove(&*cx.engine)?;
         }
-        KeepVolume::Always => drop(pool::sweep(&*cx.engine, session)?),
+        KeepVolume::Always => remove_leftovers(&*cx.engine, session)?,
     }
     Ok(())
 }

@@ -83,15 +83,10 @@ impl SetupGuard {
         self.session().dir().clone()
     }
 
-    /// Takes over containers that run and wait.
-    pub(super) fn adopt(
-        &mut self,
-        cx: &SessionContext<'_>,
-        volume: VolumePresence,
-        specs: &ContainerSpecs,
-    ) {
+    /// Takes over a volume and containers that run and wait.
+    pub(super) fn adopt(&mut self, cx: &SessionContext<'_>, specs: &ContainerSpecs) {
         let owner = self.record().owner();
-        self.resources = Some(Resources::adopt(cx, owner, volume, specs));
+        self.resources = Some(Resources::adopt(cx, owner, specs));
     }
 
     /// Makes the volume of the home, if there is none.

@@ -12,7 +12,7 @@ use crate::engine::resources::{ResourceError, Resources, VolumePresence};
 use crate::pool::{Fingerprint, LockedSlot, PoolStore};
 use crate::store::StoreError;
 
-/// Why a slot of the pool, or a next container, could not be made or removed.
+/// Why a slot of the pool could not be made or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
     /// The user wants an end.

@@ -7,7 +7,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::session_access::session_context;
 use crate::ui::{OutputFormat, count};
-use lazaret_session::pool::{NextContainer, PoolSizes, PoolStore, drop_next_container, remove};
+use lazaret_session::pool::{PoolSizes, PoolStore, remove};
 use lazaret_session::store::Store;
 
 /// What is to go.
@@ -47,22 +47,6 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
             }
             remove(&session_context(app, &store, detected), locked)?;
             removed += 1;
-        }
-    }
-    for dir in store.list()? {
-        if !NextContainer::of(&dir).is_some_and(|next_container| is_meant(&next_container.profile))
-        {
-            continue;
-        }
-        app.cancel.check()?;
-        // Skip a session in use: its launcher takes the spare, or reads the new target after it
-        // has made one.
-        if let Ok(session) = store.lock(dir.id()) {
-            let detected = app.engine_of(session.record())?;
-            if detected.info.endpoint != session.record().engine {
-                continue;
-            }
-            removed += u64::from(drop_next_container(&*detected.engine, &session)?);
         }
     }
     match app.ui.format() {

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::ui::{OutputFormat, TextTone, Ui, elapsed};
-use lazaret_session::pool::{NextContainer, PoolSizes, PoolStore};
+use lazaret_session::pool::{PoolSizes, PoolStore};
 use lazaret_session::store::Store;
 
 pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
@@ -18,15 +18,6 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
         Some(store) => (PoolSizes::of(store).list()?, PoolStore::of(store).ready()?),
         None => Default::default(),
     };
-    let sessions = match &store {
-        Some(store) => store.list()?,
-        None => Vec::new(),
-    };
-    let next_containers = sessions.iter().filter_map(|dir| {
-        let next_container = NextContainer::of(dir)?;
-        Some((dir.id(), next_container))
-    });
-    let next_containers: Vec<_> = next_containers.collect();
     let ui = &app.ui;
     if ui.format() == OutputFormat::Json {
         let targets: serde_json::Map<_, _> = targets
@@ -44,18 +35,7 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
                 })
             })
             .collect();
-        let sessions: Vec<_> = next_containers
-            .iter()
-            .map(|(session, next_container)| {
-                json!({
-                    "session": session.as_str(),
-                    "profile": next_container.profile,
-                    "engine": next_container.engine,
-                    "created": next_container.created,
-                })
-            })
-            .collect();
-        ui.json(&json!({ "targets": targets, "places": places, "sessions": sessions }));
+        ui.json(&json!({ "targets": targets, "places": places }));
         return Ok(ExitCode::SUCCESS);
     }
     for (profile, count) in &targets {
@@ -68,17 +48,11 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
     }
     let rows: Vec<Row<'_>> = (places.iter())
         .map(|(tag, slot)| Row {
-            slot: format!("{tag}"),
+            slot: tag.to_string(),
             profile: &slot.profile,
             created: slot.created,
             engine: &slot.engine,
         })
-        .chain(next_containers.iter().map(|(session, next_container)| Row {
-            slot: format!("of {session}"),
-            profile: &next_container.profile,
-            created: next_container.created,
-            engine: &next_container.engine,
-        }))
         .collect();
     if rows.is_empty() {
         ui.status("nothing waits in the pool");
@@ -90,7 +64,6 @@ pub(super) fn run(app: &App) -> Result<ExitCode, Failure> {
 
 /// A container that waits.
 struct Row<'a> {
-    /// A slot, or the session whose next container it is.
     slot: String,
     profile: &'a str,
     created: u64,

@@ -12,9 +12,6 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Create warm containers for a profile; its runs replace those that they take
-    ///
-    /// A session that keeps its volume gets its next container when its command has ended; as many
-    /// sessions have one as the pool has places.
     Fill(fill::Args),
     /// List warm containers
     Ls,

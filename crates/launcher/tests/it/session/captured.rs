@@ -137,7 +137,7 @@ fn commits_of_a_rejected_session_come_home_without_its_files() {
 fn a_no_at_the_question_is_captured() {
     let world = World::answering("n\ny\n");
     let collected = world.cycle().unwrap();
-    let end = world.gate_and_ahead(collected, ApplyMode::Ask).unwrap();
+    let end = world.gate_by(collected, ApplyMode::Ask).unwrap();
     assert_eq!(end.report.outcome, Some(Outcome::Discarded));
     let said = world.said();
     assert!(said.contains("What waited is kept for 30 days"), "{said}");

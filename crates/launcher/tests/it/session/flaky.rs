@@ -62,8 +62,6 @@ impl std::fmt::Debug for Meanwhile {
 #[derive(Debug, Clone)]
 pub(super) struct Flaky {
     pub(super) fake: FakeEngine,
-    /// How often a container of each name was made.
-    made: Arc<Mutex<BTreeMap<ContainerName, usize>>>,
     /// What another process does as soon as a verb was answered, once.
     meanwhile: Arc<Mutex<Option<(Verb, Meanwhile)>>>,
     plan: Arc<Mutex<Plan>>,
@@ -73,7 +71,6 @@ impl Flaky {
     pub(super) fn new(fake: FakeEngine) -> Self {
         Self {
             fake,
-            made: Arc::default(),
             meanwhile: Arc::default(),
             plan: Arc::default(),
         }
@@ -86,12 +83,6 @@ impl Flaky {
             fault,
             ..Plan::default()
         };
-    }
-
-    /// How often a container of this name was made.
-    pub(super) fn made(&self, name: &ContainerName) -> usize {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.get(name).copied().unwrap_or_default()
     }
 
     /// Lets another process act after the next answer to this verb, before the caller gets it.
@@ -212,12 +203,7 @@ impl Engine for Flaky {
         self.call(Verb::Volumes, || self.fake.volumes(label_key), drop)
     }
     fn create_container(&self, spec: &HardenedSpec) -> Result<(), EngineError> {
-        let call = || {
-            self.fake.create_container(spec)?;
-            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-            *made.entry(spec.spec().name.clone()).or_default() += 1;
-            Ok(())
-        };
+        let call = || self.fake.create_container(spec);
         self.call(Verb::CreateContainer, call, drop)
     }
     fn start_container(&self, name: &ContainerName) -> Result<(), EngineError> {

@@ -1,6 +1,7 @@
 //! The pool: places are made, taken once, and never lost sight of.
 
 use std::fs;
+use std::sync::Arc;
 
 use lazaret_runtime::fake::Verb;
 use lazaret_runtime::{ContainerName, ContainerState};
@@ -205,4 +206,24 @@ fn a_session_that_took_a_place_is_recovered_like_any_other() {
     drop(session);
     world.resume().unwrap();
     assert_eq!((world.record(), world.left()), (None::<Record>, vec![]));
+}
+
+/// A sweep has listed what the engine has when a run takes a slot and goes on to its end.
+#[test]
+fn flt_14_a_place_that_is_taken_while_a_sweep_lists_is_left() {
+    for verb in [Verb::Containers, Verb::Volumes] {
+        let world = Arc::new(World::new());
+        world.fill(&world.filling(), 1).unwrap();
+        let other = Arc::clone(&world);
+        let (tell, told) = std::sync::mpsc::channel();
+        world.engine.meanwhile(verb, move || {
+            tell.send(other.cycle_kept().unwrap()).unwrap();
+        });
+        sweep(&world.cx(), &world.store).unwrap();
+        let cycle = told.recv().unwrap();
+        let record = world.record().unwrap();
+        assert!(record.berth.is_some(), "it took the place");
+        assert_eq!(world.left(), [record.volume().to_string()]);
+        world.gate(cycle.collected).unwrap();
+    }
 }

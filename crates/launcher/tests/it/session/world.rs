@@ -21,7 +21,7 @@ use lazaret_launcher::decide::waiting_commits::NoCommits;
 use lazaret_launcher::decide::{AskContext, decide};
 use lazaret_launcher::environment::{Environment, StreamKind, StreamKinds};
 use lazaret_launcher::failure::Failure;
-use lazaret_launcher::gate::{Asked, GateOptions, RunEnd, gate, gate_and_ahead};
+use lazaret_launcher::gate::{Asked, GateOptions, RunEnd, gate};
 use lazaret_launcher::profile::ApplyMode;
 use lazaret_launcher::profile::FileRule;
 use lazaret_launcher::resolve::credentials;
@@ -47,7 +47,7 @@ use lazaret_session::lifecycle::outcome::RunOutcome;
 use lazaret_session::lifecycle::recover::{RecoverOutcome, resume};
 use lazaret_session::lifecycle::update::Prefetch;
 use lazaret_session::network::Plan;
-use lazaret_session::pool::{Filled, PoolSizes, PoolStore, fill};
+use lazaret_session::pool::{Filled, PoolStore, fill};
 use lazaret_session::settle::{SettleContext, SettleResult, VolumeDisposal};
 use lazaret_session::spec::{CommandLimits, CommandSpec, LogLevel, RunSpec, Source, TerminalMode};
 use lazaret_session::store::record::{
@@ -113,8 +113,6 @@ pub(super) struct World {
     pub(super) pr_file: Option<RelPathBuf>,
     /// What the command's container may use.
     pub(super) limits: Limits,
-    /// How many places its profile is to have in the pool, once a command has ended.
-    pub(super) places: u32,
     /// What the gate holds a batch to.
     pub(super) gate: GateLimits,
     /// What is root's in the volume.
@@ -238,7 +236,6 @@ impl World {
             bounds: WriteScope::default(),
             pr_file: None,
             limits: limits(),
-            places: 0,
             gate: GateLimits {
                 max_entries: 1000,
                 max_bytes: MIB,
@@ -651,44 +648,25 @@ impl World {
 
     /// The gate, applying what is clean.
     pub(super) fn gate(&self, collected: Collected) -> Result<RunEnd, Failure> {
-        let allowlist = Allowlist::nothing();
-        let options = GateOptions {
-            released: None,
-            sync: None,
-            asked: Asked::Here,
-            apply: ApplyMode::Auto,
-            allowlist: &allowlist,
-            app: &self.app(),
-        };
-        gate(&self.cx(), &self.store, collected, options)
+        self.gate_by(collected, ApplyMode::Auto)
     }
 
-    /// The gate, and beside it what makes the session's next container.
-    pub(super) fn gate_and_ahead(
+    /// The gate, with what becomes of changes that it would apply.
+    pub(super) fn gate_by(
         &self,
         collected: Collected,
         apply: ApplyMode,
     ) -> Result<RunEnd, Failure> {
         let allowlist = Allowlist::nothing();
-        // Not before: a run fills the pool while its command runs.
-        let targets = PoolSizes::of(&self.store);
-        targets.set("base", self.places)?;
-        let end = gate_and_ahead(
-            &self.cx(),
-            &self.store,
-            collected,
-            GateOptions {
-                released: None,
-                sync: None,
-                asked: Asked::Here,
-                apply,
-                allowlist: &allowlist,
-                app: &self.app(),
-            },
-            &self.filling(),
-        );
-        targets.forget("base")?;
-        end
+        let options = GateOptions {
+            released: None,
+            sync: None,
+            asked: Asked::Here,
+            apply,
+            allowlist: &allowlist,
+            app: &self.app(),
+        };
+        gate(&self.cx(), &self.store, collected, options)
     }
 
     /// What a verb would get.
