@@ -28,7 +28,6 @@
 //! | `seat` | [`seat::ToSeat`] frames | [`seat::FromSeat`] frames |
 //! | `sealed` | [`Protection`] | lines `broken ATTEMPT PATH`, `end ENTRIES BROKEN` |
 //! | `thaw` | | |
-//! | `update --ground` | [`Preconditions`] | [`PreconditionResult`]; goes on as `update` if it differs |
 //! | `update` | [`SurveyRequest`], then [`UpdateRequest`] and a stream | [`Survey`], then [`UpdateReceipt`] |
 //! | `usage` | bytes [`usage::FREE`] and [`usage::WALK`] | [`usage::UsageReply`] lines |
 //!
@@ -93,14 +92,14 @@ pub use control::{Control, UnknownControl};
 pub use file_time::FileTime;
 pub use line::read_line;
 pub use messages::{
-    ArrivedCredential, CredentialEvent, CredentialMode, ExpectedEntry, FoundEntry, FoundKind,
-    HashPolicy, HomeEntries, HomeEntry, HomeOrder, HomeOrders, HomeRequest, InFile,
-    MAX_CREDENTIAL_BYTES, MAX_CREDENTIALS, MAX_HOME_BYTES, MAX_HOME_ENTRIES, MAX_HOME_FILE,
-    MAX_MAIL_ENTRIES, MAX_MAIL_FILE, MAX_MAIL_IN, MAX_MAIL_REMOVED, MailEntry, MailFound, MailId,
-    MailOrders, Manifest, ManifestWriter, OutBox, PartialSurveyRequest, PreconditionResult,
-    Preconditions, ProtectedKind, Protection, Receipt, SET_ASIDE, SentCredential, SpecialType,
-    Survey, SurveyError, SurveyRequest, UpdateReceipt, UpdateRequest, Wanted, Writers,
-    read_credentials, read_tree, read_wanted, write_tree, write_wanted,
+    ArrivedCredential, CredentialEvent, CredentialMode, FoundEntry, FoundKind, HashPolicy,
+    HomeEntries, HomeEntry, HomeOrder, HomeOrders, HomeRequest, InFile, MAX_CREDENTIAL_BYTES,
+    MAX_CREDENTIALS, MAX_HOME_BYTES, MAX_HOME_ENTRIES, MAX_HOME_FILE, MAX_MAIL_ENTRIES,
+    MAX_MAIL_FILE, MAX_MAIL_IN, MAX_MAIL_REMOVED, MailEntry, MailFound, MailId, MailOrders,
+    Manifest, ManifestWriter, OutBox, PartialSurveyRequest, ProtectedKind, Protection, Receipt,
+    SET_ASIDE, SentCredential, SpecialType, Survey, SurveyError, SurveyRequest, UpdateReceipt,
+    UpdateRequest, Wanted, Writers, read_credentials, read_tree, read_wanted, write_tree,
+    write_wanted,
 };
 pub use probe::{
     ForeignNamespace, IdMapping, PLACEMENT_KEYS, Placement, ProbeReport, ProbeRequest,

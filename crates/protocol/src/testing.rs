@@ -8,11 +8,11 @@ use std::io;
 use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
 use crate::{
-    Checksum, Control, ExpectedEntry, FileTime, ForeignNamespace, FoundEntry, FoundKind,
-    HashPolicy, IdMapping, Preconditions, ProbeRequest, ProtectedKind, Protection, Receipt,
-    Resource, SizedPath, SpecialType, StreamError, StreamLimits, Survey, SurveyRequest, Trailer,
-    Ulimit, UpdateReceipt, UpdateRequest, VolumeIdentity, Wanted, Writers, read_tree, read_wanted,
-    write_tree, write_wanted,
+    Checksum, Control, FileTime, ForeignNamespace, FoundEntry, FoundKind, HashPolicy, IdMapping,
+    ProbeRequest, ProtectedKind, Protection, Receipt, Resource, SizedPath, SpecialType,
+    StreamError, StreamLimits, Survey, SurveyRequest, Trailer, Ulimit, UpdateReceipt,
+    UpdateRequest, VolumeIdentity, Wanted, Writers, read_tree, read_wanted, write_tree,
+    write_wanted,
 };
 
 /// A message that is one frame.
@@ -58,11 +58,6 @@ pub const MESSAGES: &[Message] = &[
         name: "wanted",
         samples: || vec![written(|out| write_wanted(&wanted(), out))],
         reread: |frame| again(read_wanted(frame), |wanted, out| write_wanted(wanted, out)),
-    },
-    Message {
-        name: "preconditions",
-        samples: || vec![written(|out| preconditions().write_to(out))],
-        reread: |frame| again(Preconditions::read_from(frame), Preconditions::write_to),
     },
     Message {
         name: "protection",
@@ -265,20 +260,6 @@ fn wanted() -> Vec<Wanted> {
     [("a", Some(Digest::of(b"a"))), ("b/c", None)]
         .map(wanted)
         .into()
-}
-
-fn preconditions() -> Preconditions {
-    let expected = [
-        ("a", ExpectedEntry::Dir),
-        ("a/b", ExpectedEntry::Entry(identity(1, 0o100_644, 2))),
-        ("a/c", ExpectedEntry::Nothing),
-        ("a/d", ExpectedEntry::Unclear),
-    ];
-    Preconditions(
-        expected
-            .map(|(name, expected)| (path(name), expected))
-            .into(),
-    )
 }
 
 fn protection() -> Protection {

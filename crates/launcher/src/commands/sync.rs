@@ -27,7 +27,7 @@ use lazaret_session::lifecycle::forecast::{Forecast, foresee};
 use lazaret_session::lifecycle::merge_base;
 use lazaret_session::lifecycle::open::{fits, standing};
 use lazaret_session::lifecycle::protect::ProtectionContainer;
-use lazaret_session::lifecycle::update::{Started, Update, UpdateMode, UpdateOptions, quiet_since};
+use lazaret_session::lifecycle::update::{Started, Update, UpdateOptions, quiet_since};
 use lazaret_session::lifecycle::update_summary::UpdateSummary;
 use lazaret_session::live::remote_pause::RemoteTurn;
 use lazaret_session::settle::workspace_lock::lock_whole_workspace;
@@ -276,7 +276,6 @@ fn while_it_runs(
             options: UpdateOptions::of(record),
             counter,
             writers: Writers::Paused,
-            mode: UpdateMode::Surveyed,
             quiet_since: None,
             write_scope: bounds.is_fenced().then_some(bounds),
         };
@@ -361,7 +360,6 @@ fn in_a_container(
             options: UpdateOptions::of(record),
             counter,
             writers: Writers::Stopped,
-            mode: UpdateMode::Surveyed,
             quiet_since: quiet_since(cx, record),
             write_scope: None,
         };

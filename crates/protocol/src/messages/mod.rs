@@ -8,7 +8,6 @@ mod credentials;
 mod home;
 mod mail;
 mod manifest;
-mod preconditions;
 mod protection;
 mod receipt;
 mod survey;
@@ -29,7 +28,6 @@ pub use mail::{
     MailId, MailOrders, OutBox,
 };
 pub use manifest::{Manifest, ManifestWriter, read_tree, write_tree};
-pub use preconditions::{ExpectedEntry, PreconditionResult, Preconditions};
 pub use protection::{ProtectedKind, Protection};
 pub use receipt::Receipt;
 pub use survey::{FoundEntry, FoundKind, SpecialType, Survey, SurveyError};

@@ -148,8 +148,6 @@ pub enum UpdateMode {
     Surveyed,
     /// From the start: nothing else writes to the volume.
     Prefetched,
-    /// Only where what the host believes to lie there does not.
-    Optimistic,
 }
 
 /// A command, and what holds for it.
@@ -318,7 +316,6 @@ impl UpdateMode {
         match self {
             Self::Surveyed => None,
             Self::Prefetched => Some("--ahead"),
-            Self::Optimistic => Some("--ground"),
         }
     }
 }

@@ -149,9 +149,10 @@ impl UpdateMode {
         let Some(found) = arguments.0.next() else {
             return Ok(Self::Surveyed);
         };
-        let mut modes = [Self::Prefetched, Self::Optimistic].into_iter();
-        let mode = modes.find(|mode| mode.flag() == Some(&*found));
-        mode.ok_or(ArgumentError::Unexpected { found })
+        match Self::Prefetched.flag() == Some(&*found) {
+            true => Ok(Self::Prefetched),
+            false => Err(ArgumentError::Unexpected { found }),
+        }
     }
 }
 
@@ -303,7 +304,7 @@ const USAGES: [(&str, &str); 24] = [
     ("seat", "seat [--terminal COLUMNSxROWS] [--leave] run …"),
     ("spill", "spill DIRECTORY NAME"),
     ("thaw", "thaw"),
-    ("update", "update ROOT [--ahead|--ground]"),
+    ("update", "update ROOT [--ahead]"),
     ("usage", "usage ROOT [MORE…]"),
 ];
 

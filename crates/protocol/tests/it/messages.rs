@@ -241,16 +241,3 @@ fn the_same_tree_becomes_the_same_bytes() {
     let write = || written(|out| lazaret_protocol::write_tree(&tree(), out));
     assert_eq!(write(), write());
 }
-
-#[test]
-fn an_answer_to_preconditions_is_yes_or_no() {
-    use lazaret_protocol::PreconditionResult;
-    for answer in [PreconditionResult::Met, PreconditionResult::Failed] {
-        let bytes = written(|out| answer.write_to(out));
-        let read = PreconditionResult::read_from(&mut &bytes[..]);
-        assert_eq!(read.expect("one"), answer);
-    }
-    for nonsense in [&b""[..], b"Y", b"\0"] {
-        PreconditionResult::read_from(&mut &nonsense[..]).expect_err("neither");
-    }
-}

@@ -94,7 +94,6 @@ fn verbs() -> Vec<Verb> {
         Verb::Unfreeze,
         update(UpdateMode::Surveyed),
         update(UpdateMode::Prefetched),
-        update(UpdateMode::Optimistic),
         Verb::Usage {
             root: root(),
             more: Vec::new(),

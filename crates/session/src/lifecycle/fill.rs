@@ -22,9 +22,7 @@ use crate::lifecycle::create::{Created, Volume};
 use crate::lifecycle::protect::ProtectionContainer;
 use crate::lifecycle::protection_plan::{ProtectError, ProtectionPlan};
 use crate::lifecycle::setup::SetupGuard;
-use crate::lifecycle::update::{
-    Prefetch, Update, UpdateError, UpdateMode, UpdateOptions, quiet_since,
-};
+use crate::lifecycle::update::{Prefetch, Update, UpdateError, UpdateOptions, quiet_since};
 use crate::lifecycle::update_summary::UpdateSummary;
 use crate::lifecycle::verify::VerifyError;
 use crate::network::{Gateway, GatewayError};
@@ -233,12 +231,7 @@ impl<'a> Inside<'a, '_> {
         if let Some(protector) = &protector {
             cx.phase("protect", |_| protector.release())?;
         }
-        let is_surveyed = setup.record().surveyed && !SyncState::has_intent(&dir)?;
         let quiet_since = quiet_since(cx, setup.record());
-        let mode = match is_surveyed && protector.is_none() {
-            true => UpdateMode::Optimistic,
-            false => UpdateMode::Surveyed,
-        };
         let (((update, deferred), pending), network) = cx.phase("sync in", |counter| {
             let update = Update {
                 cx,
@@ -248,7 +241,6 @@ impl<'a> Inside<'a, '_> {
                 options,
                 counter,
                 writers: Writers::Stopped,
-                mode,
                 quiet_since,
                 write_scope: None,
             };

@@ -14,8 +14,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use lazaret_protocol::{
-    FileTime, PreconditionResult, RecordError, Survey, SurveyError, Trailer, UpdateReceipt, Verb,
-    Writers, verb,
+    FileTime, RecordError, Survey, SurveyError, Trailer, UpdateMode, UpdateReceipt, Verb, Writers,
 };
 use lazaret_runtime::{ContainerName, EngineError, Process};
 use lazaret_transfer::{
@@ -187,15 +186,6 @@ pub(crate) fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, Upda
     })
 }
 
-/// By what an update finds out what to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UpdateMode {
-    /// A survey of the volume.
-    Surveyed,
-    /// What is known of it, if that still lies where it writes; else a survey.
-    Optimistic,
-}
-
 /// Returns when the last process of a session's command had ended. An engine on another machine
 /// goes by another clock.
 pub fn quiet_since(cx: &SessionContext<'_>, record: &Record) -> Option<FileTime> {
@@ -223,8 +213,6 @@ pub struct Update<'a> {
     pub counter: &'a Counter,
     /// What has become of the command.
     pub writers: Writers,
-    /// What it goes by.
-    pub mode: UpdateMode,
     /// When the command's last process had ended, if that is known in the volume's own time.
     pub quiet_since: Option<FileTime>,
     /// What the command is kept from while it stands still: none of it is written to.
@@ -315,11 +303,10 @@ impl<'a> Update<'a> {
 
     /// Returns the verb that a porter is asked for.
     pub(crate) fn verb(&self) -> Verb {
-        let mode = match (self.mode, self.writers) {
-            (UpdateMode::Optimistic, _) => verb::UpdateMode::Optimistic,
+        let mode = match self.writers {
             // No process can write to the volume, so the porter may survey it right away.
-            (UpdateMode::Surveyed, Writers::Stopped) => verb::UpdateMode::Prefetched,
-            (UpdateMode::Surveyed, Writers::Paused) => verb::UpdateMode::Surveyed,
+            Writers::Stopped => UpdateMode::Prefetched,
+            Writers::Paused => UpdateMode::Surveyed,
         };
         Verb::Update {
             root: WORKSPACE.to_owned(),
@@ -345,35 +332,12 @@ impl<'a> Update<'a> {
             None => SyncState::read(self.dir)?,
         };
         self.cx.timings.note("reconcile", started.elapsed());
-        let (SyncState { baseline, volume }, scanned, settled) = match self.mode {
-            UpdateMode::Surveyed => {
-                self.ask(out, &state)?;
-                // Both sides are looked at by now.
-                let scanned = self.scanned(scanned)?;
-                let state = self.surveyed(answers, state)?;
-                let settled = self.reconcile(&state, &scanned.walked)?;
-                (state, scanned, settled)
-            }
-            UpdateMode::Optimistic => {
-                let state = state.absorb_pending(self.dir)?;
-                let scanned = self.scanned(scanned)?;
-                let settled = self.reconcile(&state, &scanned.walked)?;
-                let preconditions = state.volume.preconditions(&settled.plan.request);
-                preconditions.write_to(out).map_err(PorterError::Stream)?;
-                out.flush().map_err(PorterError::Stream)?;
-                match PreconditionResult::read_from(answers)? {
-                    PreconditionResult::Met => (state, scanned, settled),
-                    PreconditionResult::Failed => {
-                        // Its files lie where those of the next one will.
-                        drop(settled);
-                        self.ask(out, &state)?;
-                        let state = self.surveyed(answers, state)?;
-                        let settled = self.reconcile(&state, &scanned.walked)?;
-                        (state, scanned, settled)
-                    }
-                }
-            }
-        };
+        self.ask(out, &state)?;
+        // Both sides are looked at by now.
+        let scanned = self.scanned(scanned)?;
+        let state = self.surveyed(answers, state)?;
+        let settled = self.reconcile(&state, &scanned.walked)?;
+        let SyncState { baseline, volume } = state;
         let Settled {
             mut plan,
             overlay,

@@ -124,8 +124,8 @@ pub struct Record {
     /// workspace is.
     #[serde(default)]
     pub reset: bool,
-    /// Whether nothing was started on the volume since it was surveyed: then what is known of it
-    /// is what it holds.
+    /// Whether nothing was started on the volume since it was surveyed: then what was collected
+    /// is of its last command.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub surveyed: bool,
     /// Milliseconds from 1970 to a moment at which every process of the last command had ended;

@@ -106,15 +106,6 @@ impl SyncState {
         stream_atomically(&path, |out| write_tree(&self.baseline, out))
     }
 
-    /// Returns true if an update did not come to its end.
-    ///
-    /// # Errors
-    /// The disk's.
-    pub(crate) fn has_intent(dir: &SessionDir) -> Result<bool, PathError> {
-        let path = dir.file("intent");
-        path.try_exists().at(&path)
-    }
-
     /// Returns true if nothing is left to be [absorbed](Self::absorb_pending) into the baseline.
     ///
     /// # Errors

@@ -4,7 +4,6 @@ mod advance;
 mod collect;
 mod file;
 mod pending;
-mod preconditions;
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

@@ -9,7 +9,7 @@ use lazaret_tests::tree_text;
 use lazaret_tree::diff;
 
 use super::flaky::{At, Fault, Kind};
-use super::porter::Went;
+use super::porter;
 use super::world::World;
 
 /// A session whose first command has made the file `first`, which waits for a decision, and
@@ -70,23 +70,15 @@ fn a_second_command_sees_what_changed_and_what_waited_goes_on_waiting() {
     assert!(volume(&world).contains("f notes.txt \"mine\\n\""));
 }
 
-/// By what the updates of a world have gone.
-fn went(world: &World) -> Vec<Went> {
-    world.went.lock().unwrap().clone()
-}
-
 #[test]
-fn what_was_surveyed_when_a_command_had_ended_is_not_surveyed_before_the_next() {
+fn what_the_gate_has_taken_out_is_no_conflict() {
     let world = kept();
     world.cycle_kept().unwrap();
-    assert_eq!(went(&world), [Went::Preconditions]);
-    // Nor where the gate has taken changes out, or thrown them away, since.
     world.apply();
     tree_text::build("f first \"mine too\\n\"", &world.path("workspace"));
     let third = world.cycle_kept().unwrap();
     let synced = third.update.clone().unwrap();
     assert_eq!((synced.sent, synced.conflicts), (1, Vec::new()));
-    assert_eq!(went(&world), [Went::Preconditions; 2]);
     assert!(volume(&world).contains("f first \"mine too\\n\""));
 }
 
@@ -98,18 +90,27 @@ fn what_was_changed_behind_our_back_is_a_conflict() {
     let second = world.cycle_kept().unwrap();
     let synced = second.update.clone().unwrap();
     assert_eq!((synced.sent, synced.conflicts.len()), (0, 1));
-    assert_eq!(went(&world), [Went::SurveyAfterAll]);
     assert_eq!(changes(second), ["first", "notes.txt", "second"]);
 }
 
+/// No process writes to the volume, so the porter may list it from the start.
 #[test]
-fn what_is_not_known_of_a_volume_is_surveyed() {
-    // Something of it changes owner before.
-    let world = kept_fenced();
-    world.cycle_kept().unwrap();
-    assert_eq!(went(&world), [Went::Survey]);
+fn a_volume_is_surveyed_before_each_command() {
+    for kept in [kept, kept_fenced] {
+        let world = kept();
+        let asked = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let told = std::sync::Arc::clone(&asked);
+        world.on("update", move |_, call| {
+            told.lock().unwrap().push(call.argv.join(" "));
+            Ok(125)
+        });
+        drop(world.cycle_kept().unwrap_err());
+        assert_eq!(*asked.lock().unwrap(), ["update /workspace --ahead"]);
+    }
+}
 
-    // The survey of its last command was not believed.
+#[test]
+fn a_session_whose_changes_were_rejected_goes_on() {
     let mut world = kept();
     let limits = world.gate;
     world.gate.max_entries = 1;
@@ -118,29 +119,8 @@ fn what_is_not_known_of_a_volume_is_surveyed() {
     };
     drop(session);
     world.gate = limits;
-    assert_eq!(went(&world), [Went::Preconditions]);
-    world.cycle_kept().unwrap();
-    assert_eq!(went(&world), [Went::Preconditions, Went::Survey]);
-
-    // An update broke off.
-    let world = kept();
-    world.on("update", |_, call| {
-        lazaret_protocol::Preconditions::read_from(&mut call.stdin).unwrap();
-        lazaret_protocol::PreconditionResult::Met.write_to(&mut call.stdout)?;
-        lazaret_protocol::UpdateRequest::read_from(&mut call.stdin).unwrap();
-        Ok(125)
-    });
-    drop(world.cycle_kept().unwrap_err());
-    let record = world.record().unwrap();
-    assert!(record.surveyed && record.phase == Phase::Collected);
-    let asked = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let told = std::sync::Arc::clone(&asked);
-    world.on("update", move |_, call| {
-        told.lock().unwrap().push(call.argv.join(" "));
-        Ok(125)
-    });
-    drop(world.cycle_kept().unwrap_err());
-    assert_eq!(*asked.lock().unwrap(), ["update /workspace --ahead"]);
+    let again = world.cycle_kept().unwrap();
+    assert_eq!(changes(again), ["first", "second"]);
 }
 
 /// Each call to the engine fails in each way, and the engine dies at each call.
@@ -216,9 +196,9 @@ fn an_update_says_when_the_last_command_had_ended() {
     let ended = world.record().unwrap().quiet_since_ms.unwrap();
     let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let heard = std::sync::Arc::clone(&told);
-    world.on("update", move |_, call| {
-        lazaret_protocol::Preconditions::read_from(&mut call.stdin).unwrap();
-        lazaret_protocol::PreconditionResult::Met.write_to(&mut call.stdout)?;
+    world.on("update", move |volume, call| {
+        let survey = porter::survey(volume, &mut call.stdin).unwrap();
+        survey.write_to(&mut call.stdout)?;
         let order = lazaret_protocol::UpdateRequest::read_from(&mut call.stdin).unwrap();
         heard.lock().unwrap().push(order.quiet_since.unwrap());
         Ok(125)

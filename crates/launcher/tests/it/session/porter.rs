@@ -9,9 +9,8 @@ use std::path::Path;
 
 use lazaret_protocol::Control;
 use lazaret_protocol::{
-    ExpectedEntry, FileTime, HashPolicy, MemberKind, MemberPath, Members, PreconditionResult,
-    Preconditions, Receipt, StreamLimits, StreamWriter, Survey, SurveyRequest, UpdateReceipt,
-    UpdateRequest, VolumeIdentity, Wanted, read_wanted,
+    FileTime, HashPolicy, MemberKind, MemberPath, Members, Receipt, StreamLimits, StreamWriter,
+    Survey, SurveyRequest, UpdateReceipt, UpdateRequest, VolumeIdentity, Wanted, read_wanted,
 };
 use lazaret_protocol::{FoundEntry, FoundKind};
 use lazaret_tree::{Digest, Entry, RelPath, RelPathBuf, Tree};
@@ -27,43 +26,13 @@ pub(super) fn receive(volume: &Path, stdin: &mut dyn Read) -> Result<Receipt, Br
     }
 }
 
-/// By what an update has found out what to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Went {
-    Survey,
-    Preconditions,
-    /// What was believed was not so.
-    SurveyAfterAll,
-}
-
-/// `porter update`, with or without `--ground`. Whatever happens then, it says what it went by.
+/// `porter update`.
 pub(super) fn update(
     volume: &Path,
-    is_believed: bool,
-    (stdin, stdout): (&mut dyn Read, &mut dyn Write),
-    went: &mut dyn FnMut(Went),
+    stdin: &mut dyn Read,
+    stdout: &mut dyn Write,
 ) -> Result<(), Broken> {
-    let holds = match is_believed {
-        true => {
-            let preconditions = Preconditions::read_from(stdin)?;
-            let holds = holds(volume, &preconditions);
-            let answer = match holds {
-                true => PreconditionResult::Met,
-                false => PreconditionResult::Failed,
-            };
-            answer.write_to(stdout)?;
-            holds
-        }
-        false => false,
-    };
-    went(match (is_believed, holds) {
-        (true, true) => Went::Preconditions,
-        (true, false) => Went::SurveyAfterAll,
-        (false, _) => Went::Survey,
-    });
-    if !holds {
-        survey(volume, stdin)?.write_to(stdout)?;
-    }
+    survey(volume, stdin)?.write_to(stdout)?;
     let request = UpdateRequest::read_from(stdin)?;
     for path in request.remove.iter().rev() {
         let at = volume.join(path.as_str());
@@ -75,19 +44,6 @@ pub(super) fn update(
     let written = arrive(volume, stdin)?;
     let stayed = Vec::new();
     Ok(UpdateReceipt { written, stayed }.write_to(stdout)?)
-}
-
-fn holds(volume: &Path, preconditions: &Preconditions) -> bool {
-    preconditions.0.iter().all(|(path, expected)| {
-        match (expected, fs::symlink_metadata(volume.join(path.as_str()))) {
-            (ExpectedEntry::Nothing, Err(_)) => true,
-            (ExpectedEntry::Dir, Ok(found)) => found.is_dir(),
-            (ExpectedEntry::Entry(known), Ok(_)) => {
-                identity(&volume.join(path.as_str())).is_ok_and(|identity| identity == *known)
-            }
-            _ => false,
-        }
-    })
 }
 
 /// Unpacks a stream over what is there.

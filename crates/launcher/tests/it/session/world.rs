@@ -59,7 +59,7 @@ use lazaret_transfer::{GitMode, SelectionSpec, WorkspaceDir};
 use lazaret_tree::RelPathBuf;
 
 use super::flaky::Flaky;
-use super::porter::{self, Went};
+use super::porter;
 
 /// What lies in the workspace at first.
 pub(super) const BEFORE: &str = "
@@ -117,8 +117,6 @@ pub(super) struct World {
     pub(super) gate: GateLimits,
     /// What is root's in the volume.
     pub(super) fence: Arc<Mutex<Option<Protection>>>,
-    /// By what each update has gone that came so far.
-    pub(super) went: Arc<Mutex<Vec<Went>>>,
 }
 
 /// What a process does.
@@ -242,7 +240,6 @@ impl World {
                 max_file_bytes: MIB,
             },
             fence: Arc::default(),
-            went: Arc::default(),
             root,
         };
         world.on("receive", |volume, call| {
@@ -288,15 +285,12 @@ impl World {
             writeln!(call.stdout, "end {} {broken}", list.entries.len())?;
             Ok(0)
         });
-        let (fence, went) = (Arc::clone(&world.fence), Arc::clone(&world.went));
+        let fence = Arc::clone(&world.fence);
         world.on("update", move |volume, call| {
             if fence.lock().unwrap().is_some() {
                 return Err(io::Error::other("what is root's is in the way"));
             }
-            let is_believed = call.argv.iter().any(|word| word == "--ground");
-            let mut tell = |by| went.lock().unwrap().push(by);
-            let streams = (&mut call.stdin as _, &mut call.stdout as _);
-            porter::update(volume, is_believed, streams, &mut tell)
+            porter::update(volume, &mut call.stdin, &mut call.stdout)
                 .map_err(|error| io::Error::other(error.to_string()))?;
             Ok(0)
         });

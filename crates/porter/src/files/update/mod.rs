@@ -1,17 +1,10 @@
-//! `porter update ROOT [--ahead|--ground]`: brings a volume that is in use up to date.
+//! `porter update ROOT [--ahead]`: brings a volume that is in use up to date.
 //!
 //! ```text
 //! host → porter   a survey's request
 //! porter → host   the survey
 //! host → porter   the order, then the stream of what is sent
 //! porter → host   the receipt
-//! ```
-//!
-//! With `--ground`, if the host knows the state of the volume, it begins with the preconditions:
-//!
-//! ```text
-//! host → porter   what should be at the paths that the porter will write
-//! porter → host   whether it is; if not, it goes on as above
 //! ```
 //!
 //! Runs while no process of the agent does: before its command starts, or while it is paused.
@@ -25,7 +18,6 @@
 
 mod dirs;
 mod incoming;
-mod preconditions;
 mod times;
 mod write;
 
@@ -37,10 +29,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use lazaret_protocol::{
-    PreconditionResult, Preconditions, RecordError, StreamError, UpdateMode, UpdateReceipt,
-    UpdateRequest,
-};
+use lazaret_protocol::{RecordError, StreamError, UpdateMode, UpdateReceipt, UpdateRequest};
 use lazaret_tree::{PathError, RelPath, RelPathBuf, escape};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -60,8 +49,6 @@ pub(crate) enum UpdateError {
     Survey(#[from] SurveyFailure),
     #[error("the order: {0}")]
     Order(#[from] RecordError),
-    #[error("the ground: {0}")]
-    Preconditions(#[source] RecordError),
     #[error("{0} [{code}]", code = .0.code())]
     Stream(#[from] StreamError),
     #[error("{}: not what was ordered", escape(.name))]
@@ -149,22 +136,15 @@ fn talk(
     let cleared = dirs.as_owner(None, |_| incoming::clear(root));
     cleared.map_err(|errno| UpdateError::Leftovers(errno.into()))?;
     let mut stdin = root::stdin().map_err(UpdateError::Stdin)?;
-    let holds = mode == UpdateMode::Optimistic
-        && answer_preconditions(root, &mut stdin)? == PreconditionResult::Met;
-    // Unless the survey finds that they are only held, the agent's processes are gone by now.
-    let mut still_since = begun;
-    if !holds {
-        let prefetched = match mode {
-            UpdateMode::Prefetched => {
-                Some(survey::Listing::begin(root.reopen()?, Arc::clone(lifts)))
-            }
-            UpdateMode::Optimistic | UpdateMode::Surveyed => None,
-        };
-        match survey::answer(root, &mut stdin, prefetched, lifts)? {
-            SurveyResult::GivenUp => return Ok(None),
-            SurveyResult::Whole { held } => still_since = held.unwrap_or(begun),
-        }
-    }
+    let prefetched = match mode {
+        UpdateMode::Prefetched => Some(survey::Listing::begin(root.reopen()?, Arc::clone(lifts))),
+        UpdateMode::Surveyed => None,
+    };
+    let still_since = match survey::answer(root, &mut stdin, prefetched, lifts)? {
+        SurveyResult::GivenUp => return Ok(None),
+        // Unless they are only held, the agent's processes are gone by now.
+        SurveyResult::Whole { held } => held.unwrap_or(begun),
+    };
     let request = UpdateRequest::read_from(&mut stdin)?;
     if request.quiet_since.is_none() && !request.send.is_empty() {
         // Whatever the agent wrote is older than the moment that is chosen now.
@@ -177,15 +157,6 @@ fn talk(
         let _left = incoming::clear(root);
     }
     receipt.map(Some)
-}
-
-/// Hears what the host rests on, and says whether it is so.
-fn answer_preconditions(root: &Root, stdin: &mut File) -> Result<PreconditionResult, UpdateError> {
-    let preconditions = Preconditions::read_from(stdin).map_err(UpdateError::Preconditions)?;
-    let answer = preconditions::judge(root, &preconditions);
-    let mut stdout = root::stdout().map_err(UpdateError::Receipt)?;
-    answer.write_to(&mut stdout).map_err(UpdateError::Receipt)?;
-    Ok(answer)
 }
 
 fn apply_request(

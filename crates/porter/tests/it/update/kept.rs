@@ -6,8 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use lazaret_protocol::{
-    FileTime, PreconditionResult, Receipt, StreamLimits, Survey, UpdateReceipt, UpdateRequest,
-    Writers,
+    FileTime, Receipt, StreamLimits, Survey, UpdateReceipt, UpdateRequest, Writers,
 };
 use lazaret_transfer::{
     AgentChanges, FileSelector, Hashing, Overlay, PendingSurvey, PendingUpdate, SelectionSpec,
@@ -44,10 +43,6 @@ pub(crate) struct Kept {
     /// What the last look at the workspace left for the next one.
     pub(crate) stats: StatCache,
     pub(crate) start: Starter,
-    /// Whether what is known is believed to be what the volume holds.
-    pub(crate) is_believed: bool,
-    /// Whether it did, as the porter has found where the last update was to write.
-    pub(crate) held: Option<bool>,
     /// When the agent's last process had ended, if that is known.
     pub(crate) quiet_since: Option<FileTime>,
     /// What the next update sends beside files of the workspace.
@@ -93,8 +88,6 @@ impl Kept {
             intent: None,
             stats: StatCache::default(),
             start: update_verb,
-            is_believed: false,
-            held: None,
             quiet_since: None,
             overlay: Overlay::default(),
         }
@@ -126,14 +119,7 @@ impl Kept {
         let limits = StreamLimits::DEFAULT;
         let (their_stdin, mut stdin) = io::pipe().expect("a pipe");
         let (mut stdout, their_stdout) = io::pipe().expect("a pipe");
-        // As the launcher does, which has no other way to tell what a broken one did.
-        let by_preconditions = self.is_believed && self.intent.is_none();
-        let flag = if by_preconditions {
-            "--ground"
-        } else {
-            "--ahead"
-        };
-        let started = (self.start)(self.volume.path(), flag)
+        let started = (self.start)(self.volume.path(), "--ahead")
             .stdin_file(their_stdin)
             .stdout_file(their_stdout)
             .stderr_capture()
@@ -141,37 +127,21 @@ impl Kept {
         let child = started.start().expect("the porter was built");
         // It holds the porter's ends of the pipes.
         drop(started);
-        let foreseen = by_preconditions.then(|| {
+        let asked = self.known.request(limits, Writers::Stopped, &self.baseline);
+        let survey = asked.write_to(&mut stdin).map_err(drop).and_then(|()| {
+            let survey = Survey::read_from(&mut stdout, &limits);
+            survey.map_err(drop)
+        });
+        let planned = survey.map(|survey| {
+            let known = self.known.clone().surveyed(survey, &self.baseline);
+            let known = known.and_then(PendingSurvey::whole);
+            self.known = known.expect("no contradiction");
+            if let Some(intent) = self.intent.take() {
+                self.baseline = intent.fold_into_baseline(self.baseline.clone(), &self.known);
+            }
             let host = self.look();
             reconcile(&self.baseline, &host, &self.known, agent_changes)
         });
-        self.held = foreseen.as_ref().map(|plan| {
-            let preconditions = self.known.preconditions(&plan.request);
-            preconditions.write_to(&mut stdin).expect("it reads");
-            PreconditionResult::read_from(&mut stdout).expect("an answer")
-                == PreconditionResult::Met
-        });
-        let planned = match foreseen.filter(|_| self.held == Some(true)) {
-            Some(plan) => Ok(plan),
-            None => {
-                let asked = self.known.request(limits, Writers::Stopped, &self.baseline);
-                let survey = asked.write_to(&mut stdin).map_err(drop).and_then(|()| {
-                    let survey = Survey::read_from(&mut stdout, &limits);
-                    survey.map_err(drop)
-                });
-                survey.map(|survey| {
-                    let known = self.known.clone().surveyed(survey, &self.baseline);
-                    let known = known.and_then(PendingSurvey::whole);
-                    self.known = known.expect("no contradiction");
-                    if let Some(intent) = self.intent.take() {
-                        self.baseline =
-                            intent.fold_into_baseline(self.baseline.clone(), &self.known);
-                    }
-                    let host = self.look();
-                    reconcile(&self.baseline, &host, &self.known, agent_changes)
-                })
-            }
-        };
         let mut done = Err(());
         if let Ok(plan) = planned {
             // What the launcher has on disk before the order is given.

@@ -5,7 +5,6 @@ mod breaks;
 mod full;
 mod kept;
 mod owner;
-mod preconditions;
 mod repositories;
 mod sequences;
 mod tables;

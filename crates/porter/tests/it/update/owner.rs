@@ -104,57 +104,52 @@ fn the_modes_come_back_when_the_update_fails() {
 /// As it would be if the agent had closed nothing: each change is found, on both sides.
 #[test]
 fn flt_28_what_the_agent_closed_is_surveyed() {
-    for by_preconditions in [false, true] {
-        let mut kept = Kept::new(PROJECT);
-        kept.start = as_unprivileged;
-        kept.survey();
-        kept.is_believed = by_preconditions;
-        kept.agent(
-            "f a/b/file theirs\nf a/b/more/deep 1\nf c/pair 1\nh c/twin -> c/pair\nf c/seen 1",
-        );
-        give_away(kept.volume.path());
-        let volume = kept.volume.path().to_path_buf();
-        let set = |path: &str, mode: u32| {
-            let mode = fs::Permissions::from_mode(mode);
-            fs::set_permissions(volume.join(path), mode).expect("ours");
-        };
-        let closed = [
-            "a/b/file",
-            "c/pair",
-            "a/b/more/deep",
-            "a/b/more",
-            "a/b",
-            "a",
-            "c",
-        ];
-        for path in closed {
-            set(path, 0);
-        }
-        kept.host("f a/b/old 2\nf c/file 2\n- top");
-        let plan = kept.try_update(AgentChanges::Keep, Fault::None, &mut |_| {});
-        let plan = plan.unwrap_or_else(|broken| panic!("{}", broken.stderr));
-        assert_eq!(plan.request.send.len(), 2);
-        if is_root() {
-            for path in closed {
-                let now = fs::symlink_metadata(volume.join(path)).expect("root sees everything");
-                assert_eq!(now.permissions().mode() & 0o7777, 0, "{path}");
-            }
-        }
-        for path in closed.iter().rev() {
-            set(path, 0o755);
-        }
-        assert_eq!(
-            kept.known.tree().len(),
-            super::kept::read_all(&volume).len()
-        );
-        let read = |path: &str| fs::read_to_string(volume.join(path)).expect("there");
-        assert_eq!(read("a/b/file"), "theirs");
-        assert_eq!(
-            (read("a/b/old"), read("c/file")),
-            ("2".to_owned(), "2".to_owned())
-        );
-        assert!(!volume.join("top").exists());
+    let mut kept = Kept::new(PROJECT);
+    kept.start = as_unprivileged;
+    kept.survey();
+    kept.agent("f a/b/file theirs\nf a/b/more/deep 1\nf c/pair 1\nh c/twin -> c/pair\nf c/seen 1");
+    give_away(kept.volume.path());
+    let volume = kept.volume.path().to_path_buf();
+    let set = |path: &str, mode: u32| {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(volume.join(path), mode).expect("ours");
+    };
+    let closed = [
+        "a/b/file",
+        "c/pair",
+        "a/b/more/deep",
+        "a/b/more",
+        "a/b",
+        "a",
+        "c",
+    ];
+    for path in closed {
+        set(path, 0);
     }
+    kept.host("f a/b/old 2\nf c/file 2\n- top");
+    let plan = kept.try_update(AgentChanges::Keep, Fault::None, &mut |_| {});
+    let plan = plan.unwrap_or_else(|broken| panic!("{}", broken.stderr));
+    assert_eq!(plan.request.send.len(), 2);
+    if is_root() {
+        for path in closed {
+            let now = fs::symlink_metadata(volume.join(path)).expect("root sees everything");
+            assert_eq!(now.permissions().mode() & 0o7777, 0, "{path}");
+        }
+    }
+    for path in closed.iter().rev() {
+        set(path, 0o755);
+    }
+    assert_eq!(
+        kept.known.tree().len(),
+        super::kept::read_all(&volume).len()
+    );
+    let read = |path: &str| fs::read_to_string(volume.join(path)).expect("there");
+    assert_eq!(read("a/b/file"), "theirs");
+    assert_eq!(
+        (read("a/b/old"), read("c/file")),
+        ("2".to_owned(), "2".to_owned())
+    );
+    assert!(!volume.join("top").exists());
 }
 
 /// Closed directories use up no descriptors, and one that goes takes its mode along.
