@@ -20,7 +20,7 @@ const SESSIONS: usize = 5;
 
 /// How a session of `begun` is begun, and what is added for it.
 #[derive(Clone, Copy)]
-struct Way {
+struct BeginKind {
     word: &'static str,
     copy: Copied,
     own: Series,
@@ -36,14 +36,14 @@ enum Copied {
     Kept,
 }
 
-const WAYS: [Way; 2] = [
-    Way {
+const BEGIN_KINDS: [BeginKind; 2] = [
+    BeginKind {
         word: "cold",
         copy: Copied::Anew,
         own: Series::StartAttach,
         reference: Series::RunShown,
     },
-    Way {
+    BeginKind {
         word: "kept",
         copy: Copied::Kept,
         own: Series::StartAttachKept,
@@ -63,39 +63,39 @@ pub(super) fn measure(
     );
     let profile = profile(scratch, "begun", &keys)?;
     let engine = Some(station.cli.name);
-    for way in WAYS {
+    for kind in BEGIN_KINDS {
         for round in 0..=rounds {
             let (mut own, mut reference) = (Vec::new(), Vec::new());
             for number in 0..SESSIONS {
-                let number = match way.copy {
+                let number = match kind.copy {
                     Copied::Anew => round * SESSIONS + number,
                     Copied::Kept => 0,
                 };
                 for (verb, all) in [("start", &mut own), ("run", &mut reference)] {
-                    let session = station.name(&format!("{verb}-{}", way.word), number);
+                    let session = station.name(&format!("{verb}-{}", kind.word), number);
                     let place = workspace(scratch, &session)?;
                     timing::settle(sh)?;
                     let mut line = vec![verb, "-w", &place, "--name", &session, "--apply", "never"];
-                    if way.copy == Copied::Kept {
+                    if kind.copy == Copied::Kept {
                         line.push("--keep");
                     }
                     line.push(&profile);
                     all.push(shown(station, &line, &session)?);
                     timing::done(station.lazaret(&["stop", &session]))?;
                     at_rest(station, &session)?;
-                    if way.copy == Copied::Anew {
+                    if kind.copy == Copied::Anew {
                         timing::done(station.lazaret(&["rm", &session]))?;
                     }
                 }
             }
             if round > 0 {
-                figures.add((engine, way.own), median(own));
-                figures.add((engine, way.reference), median(reference));
+                figures.add((engine, kind.own), median(own));
+                figures.add((engine, kind.reference), median(reference));
             }
         }
-        if way.copy == Copied::Kept {
+        if kind.copy == Copied::Kept {
             for verb in ["start", "run"] {
-                let session = station.name(&format!("{verb}-{}", way.word), 0);
+                let session = station.name(&format!("{verb}-{}", kind.word), 0);
                 timing::done(station.lazaret(&["rm", &session]))?;
             }
         }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use lazaret_commits::ObjectId;
 use lazaret_commits::examine::{Rules, examine};
 use lazaret_commits::git::Git;
-use lazaret_commits::land::{Landing, Wanted};
+use lazaret_commits::land::{LandRequest, Landing};
 use lazaret_commits::land_name::{LandNames, Source};
 use lazaret_commits::linked::LinkedRepository;
 use lazaret_commits::quarantine::Quarantine;
@@ -144,7 +144,7 @@ fn land(dir: &Path, user: &Path, agent: &Path) -> Outcome<()> {
     }
     steps.end("examine");
     let mut landing = Landing::open(&linked, &repository, &quarantine, &go_on)?;
-    let wanted = Wanted {
+    let wanted = LandRequest {
         name: LandNames::of("s").give(&Source::Branch(b"work".to_vec())),
         id: tip,
     };

@@ -51,7 +51,7 @@ pub enum LandError {
 
 /// What is to be landed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct LandRequest {
     /// Under which name.
     pub name: LandName,
     /// Which object: a commit, or an annotated tag.
@@ -134,7 +134,10 @@ impl<'a> Landing<'a> {
     ///
     /// # Errors
     /// When an end is wanted.
-    pub fn land(&mut self, wanted: &[Wanted]) -> Result<Vec<Result<Landed, LandError>>, LandError> {
+    pub fn land(
+        &mut self,
+        wanted: &[LandRequest],
+    ) -> Result<Vec<Result<Landed, LandError>>, LandError> {
         let names = wanted.iter().map(|one| one.name.as_str().to_owned());
         self.given.extend(names);
         let ids: Vec<ObjectId> = wanted.iter().map(|one| one.id).collect();
@@ -174,7 +177,7 @@ impl<'a> Landing<'a> {
     }
 
     /// Moves or makes one ref.
-    fn put(&mut self, wanted: &Wanted) -> Result<Landed, LandError> {
+    fn put(&mut self, wanted: &LandRequest) -> Result<Landed, LandError> {
         let name = self.free_name(wanted)?;
         let id = wanted.id;
         let old = self.refs.get(name.as_str()).copied();
@@ -211,7 +214,7 @@ impl<'a> Landing<'a> {
 
     /// Returns the name, or one with a number where that is checked out and names something else.
     /// A number leads to no ref that another tip gets or that these commits do not go on from.
-    fn free_name(&self, wanted: &Wanted) -> Result<LandName, LandError> {
+    fn free_name(&self, wanted: &LandRequest) -> Result<LandName, LandError> {
         if self.is_free(&wanted.name, wanted.id) {
             return Ok(wanted.name.clone());
         }

@@ -27,7 +27,6 @@ pub mod examine;
 pub mod git;
 pub mod history;
 mod judges;
-mod known;
 pub mod land;
 pub mod land_name;
 pub mod limits;
@@ -43,5 +42,6 @@ mod rules;
 pub mod sign;
 pub mod snapshot;
 pub mod tree_object;
+mod user_objects;
 
 pub use lazaret_transfer::ObjectId;

@@ -13,10 +13,10 @@ use lazaret_transfer::{ObjectId, RefStorage, Repository};
 use lazaret_tree::{AtPath as _, PathError};
 
 use crate::git::{Git, GitError, IsCancelled};
-use crate::known::Known;
 use crate::limits::{MAX_OBJECTS, MAX_PACK_BYTES, ProcessLimits};
 use crate::objects::ObjectReader;
 use crate::preloaded::Preloaded;
+use crate::user_objects::UserObjects;
 
 /// The head of a pack: `PACK`, a version, and the number of objects (gitformat-pack).
 const HEAD_BYTES: usize = 12;
@@ -125,7 +125,7 @@ impl Quarantine {
             return Ok(());
         };
         let all = self.list(&pack.with_extension("idx"), is_cancelled)?;
-        let user = Known {
+        let user = UserObjects {
             git: &self.git,
             dir: &self.dir,
             objects: &self.borrowed,

@@ -35,7 +35,7 @@ enum Side {
     /// A commit's that is examined: what breaks a rule refuses it.
     Examined(ObjectId),
     /// The user's, or one that was examined: what can't be said of it is left out.
-    Known,
+    UserObjects,
 }
 
 /// One path at which two trees differ.
@@ -122,7 +122,7 @@ impl<'a> Snapshot<'a> {
     /// # Errors
     /// When an object can't be had.
     pub fn move_to(&mut self, tree: Option<ObjectId>) -> Result<(), Refusal> {
-        for difference in self.differences(tree, Side::Known)? {
+        for difference in self.differences(tree, Side::UserObjects)? {
             let entry = match difference.after {
                 None => None,
                 Some((mode, id)) => self.stand_in(&difference.path, mode, id)?,
@@ -220,7 +220,7 @@ impl<'a> Snapshot<'a> {
         if sides.before == sides.after {
             return Ok(());
         }
-        let before = self.entries(above, sides.before, Side::Known)?;
+        let before = self.entries(above, sides.before, Side::UserObjects)?;
         let after = self.entries(above, sides.after, side)?;
         let is_new = sides.after.is_some_and(|id| self.quarantine.is_new(&id));
         let mut names: BTreeMap<&[u8], Sides<&TreeEntry>> = BTreeMap::new();
@@ -297,7 +297,7 @@ impl<'a> Snapshot<'a> {
         let entries: Arc<[TreeEntry]> = match (parsed, side) {
             (Ok(entries), _) => entries.into(),
             // Not kept: the same tree may have to be examined.
-            (Err(_), Side::Known) => return Ok(Arc::from([])),
+            (Err(_), Side::UserObjects) => return Ok(Arc::from([])),
             (Err(error), Side::Examined(commit)) => {
                 let path = path.map(|path| path.as_str().as_bytes().to_vec());
                 return Err(Refusal::Tree {

@@ -23,7 +23,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{DumpableBehavior, Pid, Signal, getpid, kill_process};
 
 use crate::files::root;
-use crate::processes::{RunState, Seen, first_is_porter, processes};
+use crate::processes::{ProcessInfo, RunState, first_is_porter, processes};
 use crate::syscall::{BlockedSignals, signal_everyone};
 
 /// How long the caller may send no byte. A caller sends several in that time.
@@ -103,7 +103,7 @@ fn hold() -> Result<(), FreezeError> {
         signals,
         heard: None,
     };
-    if caller.wait_for_the_first()? == Word::End {
+    if caller.wait_for_the_first()? == FreezeOrder::End {
         return Ok(());
     }
     let mut held = StoppedProcesses::default();
@@ -111,7 +111,7 @@ fn hold() -> Result<(), FreezeError> {
     let mut stdout = root::stdout()?;
     let processes = held.stopped.len();
     writeln!(stdout, "{}", FreezeReply::Frozen { processes })?;
-    while caller.listen()? == Word::Hold {}
+    while caller.listen()? == FreezeOrder::Hold {}
     drop(held);
     writeln!(stdout, "{}", FreezeReply::Released)?;
     Ok(())
@@ -119,7 +119,7 @@ fn hold() -> Result<(), FreezeError> {
 
 /// What was heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum FreezeOrder {
     Hold,
     End,
 }
@@ -134,19 +134,19 @@ struct Caller {
 
 impl Caller {
     /// Waits for the first byte, for [`PREPARED`] at most.
-    fn wait_for_the_first(&mut self) -> Result<Word, FreezeError> {
+    fn wait_for_the_first(&mut self) -> Result<FreezeOrder, FreezeError> {
         let start = Instant::now();
         while start.elapsed() < PREPARED {
             let word = self.listen()?;
-            if word == Word::End || self.heard.is_some() {
+            if word == FreezeOrder::End || self.heard.is_some() {
                 return Ok(word);
             }
         }
-        Ok(Word::End)
+        Ok(FreezeOrder::End)
     }
 
     /// Listens for a moment.
-    fn listen(&mut self) -> Result<Word, FreezeError> {
+    fn listen(&mut self) -> Result<FreezeOrder, FreezeError> {
         let mut ready = [PollFd::from_borrowed_fd(self.stdin.as_fd(), PollFlags::IN)];
         let count = match poll(&mut ready, Some(&TICK)) {
             Err(rustix::io::Errno::INTR) => 0,
@@ -161,13 +161,13 @@ impl Caller {
             let mut bytes = [0; 64];
             let length = self.stdin.read(&mut bytes)?;
             if length == 0 || bytes[..length].contains(&freeze::END) {
-                return Ok(Word::End);
+                return Ok(FreezeOrder::End);
             }
             self.heard = Some(Instant::now());
         }
         match self.heard {
             Some(heard) if heard.elapsed() > HEARTBEAT_TIMEOUT => Err(FreezeError::Silence),
-            _ => Ok(Word::Hold),
+            _ => Ok(FreezeOrder::Hold),
         }
     }
 }
@@ -243,7 +243,7 @@ impl Drop for StoppedProcesses {
 }
 
 /// Sorts processes by how far they are from the first one of their family.
-fn parents_first(mut seen: Vec<Seen>) -> Vec<Seen> {
+fn parents_first(mut seen: Vec<ProcessInfo>) -> Vec<ProcessInfo> {
     let parents: BTreeMap<i32, i32> = seen
         .iter()
         .map(|seen| (seen.pid.as_raw_pid(), seen.parent))

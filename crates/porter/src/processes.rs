@@ -25,7 +25,7 @@ pub(crate) enum RunState {
 
 /// A process, as it was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ProcessInfo {
     pub(crate) pid: Pid,
     /// 0 where the parent is outside of the container.
     pub(crate) parent: i32,
@@ -39,7 +39,7 @@ pub(crate) fn first_is_porter() -> io::Result<bool> {
 }
 
 /// Lists all processes that `/proc` shows, by number.
-pub(crate) fn processes() -> io::Result<Vec<Seen>> {
+pub(crate) fn processes() -> io::Result<Vec<ProcessInfo>> {
     let mut seen = Vec::new();
     for pid in numbers("/proc")? {
         let folder = format!("/proc/{pid}");
@@ -52,7 +52,7 @@ pub(crate) fn processes() -> io::Result<Vec<Seen>> {
             continue;
         };
         let run_state = run_state(&folder);
-        seen.push(Seen {
+        seen.push(ProcessInfo {
             pid,
             parent,
             run_state,

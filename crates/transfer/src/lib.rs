@@ -85,7 +85,7 @@ pub use repository::{GitProblem, Module, RefStorage, Repository};
 pub use select::{FileSelector, GitMode, Scope, SelectError, SelectionSpec, SkipReason, Skipped};
 pub use stat_cache::{StatCache, StatCacheOutcome, StatCacheWriter};
 pub use store::{Blob, BlobStore, BlobStoreError, InsertError, MergeBases, record_merge_bases};
-pub use unpack::{Ending, UnpackError, Unpacked, unpack};
+pub use unpack::{StreamEnd, UnpackError, Unpacked, unpack};
 pub use volume_state::{PendingSurvey, VolumeState};
 pub use walk::{
     Hashing, SizeEstimate, SizeEstimator, UntrustedTree, WalkError, Walked, larger_than, walk,

@@ -14,7 +14,7 @@ use crate::{BlobStore, BlobStoreError, InsertError};
 
 /// How a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum StreamEnd {
     /// With our trailer; nothing is read behind it.
     Trailer,
     /// As any other archive: zero blocks up to the end of the reader.
@@ -52,7 +52,7 @@ pub struct Unpacked {
     pub refusals: Vec<RejectedEntry>,
     /// What was dropped or made safe, in the order of the stream.
     pub notes: Vec<Adjustment>,
-    /// The trailer, for [`Ending::Trailer`].
+    /// The trailer, for [`StreamEnd::Trailer`].
     pub trailer: Option<Trailer>,
 }
 
@@ -68,7 +68,7 @@ pub fn unpack(
     reader: &mut dyn Read,
     limits: StreamLimits,
     quarantine: &BlobStore,
-    ending: Ending,
+    ending: StreamEnd,
 ) -> Result<Unpacked, UnpackError> {
     let mut unpacking = Unpacking {
         quarantine,
@@ -116,18 +116,18 @@ impl Unpacking<'_> {
         &mut self,
         reader: &mut dyn Read,
         limits: StreamLimits,
-        ending: Ending,
+        ending: StreamEnd,
     ) -> Result<Option<Trailer>, UnpackError> {
         let mut members = Members::new(reader, limits);
         while let Some(member) = members.next()? {
             self.take(member, &mut members)?;
         }
         match ending {
-            Ending::Plain => {
+            StreamEnd::Plain => {
                 members.finish_plain()?;
                 Ok(None)
             }
-            Ending::Trailer => Ok(Some(members.finish_trailer()?)),
+            StreamEnd::Trailer => Ok(Some(members.finish_trailer()?)),
         }
     }
 

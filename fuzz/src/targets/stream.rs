@@ -7,7 +7,7 @@ use lazaret_protocol::{
     Trailer,
 };
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder, fix_checksum};
-use lazaret_transfer::{BlobStore, Ending, unpack};
+use lazaret_transfer::{BlobStore, StreamEnd, unpack};
 use lazaret_tree::{Digest, Entry};
 
 use crate::input::Input;
@@ -31,7 +31,7 @@ pub type Manifest = Vec<(Member, Vec<u8>)>;
 pub fn manifest(
     stream: impl Read,
     limits: StreamLimits,
-    ending: Ending,
+    ending: StreamEnd,
 ) -> Result<Manifest, StreamError> {
     let mut members = Members::new(stream, limits);
     let mut manifest = Vec::new();
@@ -41,8 +41,8 @@ pub fn manifest(
         manifest.push((member, body));
     }
     match ending {
-        Ending::Plain => members.finish_plain()?,
-        Ending::Trailer => drop(members.finish_trailer()?),
+        StreamEnd::Plain => members.finish_plain()?,
+        StreamEnd::Trailer => drop(members.finish_trailer()?),
     }
     Ok(manifest)
 }
@@ -69,8 +69,8 @@ pub(crate) fn stream_of(bytes: &[u8]) -> (u8, Vec<u8>) {
 pub(crate) fn members(bytes: &[u8]) {
     let (flags, stream) = stream_of(bytes);
     let ending = match flags & 2 {
-        0 => Ending::Plain,
-        _ => Ending::Trailer,
+        0 => StreamEnd::Plain,
+        _ => StreamEnd::Trailer,
     };
     let whole = manifest(&stream[..], LIMITS, ending);
     let pieces = Pieces {
@@ -108,7 +108,7 @@ pub(crate) fn members(bytes: &[u8]) {
         .iter()
         .rposition(|&byte| byte != 0)
         .map_or(0, |last| last / 512 * 512 + 512);
-    if ending == Ending::Plain {
+    if ending == StreamEnd::Plain {
         for cut in [end, end.saturating_sub(512), end + 512] {
             let cut = cut.min(stream.len());
             if cut < end + 1024 {
@@ -137,12 +137,12 @@ impl Read for Pieces<'_> {
 pub(crate) fn unpacked(bytes: &[u8]) {
     let (flags, mut stream) = stream_of(bytes);
     let ending = match flags & 2 {
-        0 => Ending::Plain,
-        _ => Ending::Trailer,
+        0 => StreamEnd::Plain,
+        _ => StreamEnd::Trailer,
     };
-    if let (Ending::Trailer, true) = (ending, flags & 4 != 0) {
+    if let (StreamEnd::Trailer, true) = (ending, flags & 4 != 0) {
         // With the right trailer, which no change would hit on.
-        if let Ok(manifest) = manifest(&stream[..], LIMITS, Ending::Plain) {
+        if let Ok(manifest) = manifest(&stream[..], LIMITS, StreamEnd::Plain) {
             stream.truncate(end_of(&stream));
             stream.extend_from_slice(&[0; 1024]);
             let sizes = manifest.iter().map(|(_, body)| body.len() as u64);
@@ -216,7 +216,7 @@ pub fn header_blocks(stream: &[u8]) -> Vec<usize> {
 /// same, or there is an error. PAX records have no checksum and are left alone.
 pub(crate) fn changed(bytes: &[u8]) {
     let stream = specimen();
-    let expected = manifest(&stream[..], LIMITS, Ending::Plain).expect("the specimen is good");
+    let expected = manifest(&stream[..], LIMITS, StreamEnd::Plain).expect("the specimen is good");
     let blocks: Vec<usize> = header_blocks(&stream)
         .into_iter()
         .filter(|&block| !stream[block..block + 512].contains(&b'='))
@@ -227,7 +227,7 @@ pub(crate) fn changed(bytes: &[u8]) {
     let block = blocks[usize::from(input.byte()) % blocks.len()];
     let (at, value) = (block + input.short() % 512, input.byte());
     changed[at] = value;
-    if let Ok(found) = manifest(&changed[..], LIMITS, Ending::Plain) {
+    if let Ok(found) = manifest(&changed[..], LIMITS, StreamEnd::Plain) {
         assert_eq!(found, expected, "byte {at} = {value}");
     }
 }

@@ -6,7 +6,7 @@
 use std::io::Read as _;
 
 use lazaret_protocol::{Member, MemberKind, MemberPath, StreamLimits};
-use lazaret_transfer::Ending;
+use lazaret_transfer::StreamEnd;
 use lazaret_tree::Mode;
 
 use super::stream::{Manifest, manifest, stream_of};
@@ -23,7 +23,7 @@ pub(crate) fn same(bytes: &[u8]) {
 /// When it does not.
 #[track_caller]
 pub fn agrees(stream: &[u8], context: &str) -> u64 {
-    let Ok(manifest) = manifest(stream, StreamLimits::DEFAULT, Ending::Plain) else {
+    let Ok(manifest) = manifest(stream, StreamLimits::DEFAULT, StreamEnd::Plain) else {
         return 0;
     };
     let ours: Vec<_> = manifest.iter().map(render).collect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use lazaret_commits::ObjectId;
 use lazaret_commits::examine::{Examination, Rules, examine};
 use lazaret_commits::git::Git;
-use lazaret_commits::land::{LandError, Landed, Landing, Wanted};
+use lazaret_commits::land::{LandError, LandRequest, Landed, Landing};
 use lazaret_commits::land_name::{LandNames, Source};
 use lazaret_commits::linked::LinkedRepository;
 use lazaret_commits::quarantine::{Quarantine, QuarantineError};
@@ -101,9 +101,9 @@ impl World {
         let linked = LinkedRepository::create(git, &dir, &repository).unwrap();
         let mut landing = Landing::open(&linked, &repository, quarantine, &|| false).unwrap();
         let mut names = LandNames::of("s");
-        let wanted: Vec<Wanted> = wanted
+        let wanted: Vec<LandRequest> = wanted
             .iter()
-            .map(|(source, id)| Wanted {
+            .map(|(source, id)| LandRequest {
                 name: names.give(source),
                 id: *id,
             })

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_transfer::{
-    BlobStore, BlobStoreError, Ending, FileSelector, InsertError, Skipped, UnpackError,
+    BlobStore, BlobStoreError, FileSelector, InsertError, Skipped, StreamEnd, UnpackError,
     UntrustedTree, WalkError, WorkspaceDir, unpack, walk_untrusted,
 };
 use lazaret_tree::{Adjustment, Entry, RejectedEntry, RelPathBuf, Tree, escape};
@@ -103,7 +103,7 @@ pub(super) fn of_tar(
     quarantine: &BlobStore,
 ) -> Attempt {
     let mut reader = io::BufReader::with_capacity(64 << 10, reader);
-    let unpacked = match unpack(&mut reader, limits, quarantine, Ending::Plain) {
+    let unpacked = match unpack(&mut reader, limits, quarantine, StreamEnd::Plain) {
         Ok(unpacked) => unpacked,
         Err(UnpackError::Stream(StreamError::Read(error))) => {
             return Err(CandidateError::Archive(error));

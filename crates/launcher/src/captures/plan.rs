@@ -169,7 +169,7 @@ impl CapturePlan {
 /// Returns the phase of what waits: an update changes none of it.
 fn phase_of_work(record: &Record) -> Phase {
     match record.phase {
-        Phase::Syncing => record.before.unwrap_or(Phase::Settled),
+        Phase::Syncing => record.phase_before.unwrap_or(Phase::Settled),
         phase => phase,
     }
 }

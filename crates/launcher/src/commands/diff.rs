@@ -64,7 +64,7 @@ fn look(
     let cx = running.cx(store, app)?;
     let mut live_view = running.view(&cx)?;
     let seen = match live_view.snapshot()? {
-        LiveSnapshot::Seen(seen) => seen,
+        LiveSnapshot::Taken(seen) => seen,
         LiveSnapshot::Same | LiveSnapshot::Ended => {
             let text = format!("the command of session {id} has just ended");
             return Err(Failure::message(FailureKind::Refused, text)

@@ -168,7 +168,7 @@ fn holds_work(record: &Record) -> bool {
     match record.phase {
         Phase::Preparing | Phase::Settled => false,
         // What waits, waited before the volume was brought up to date.
-        Phase::Syncing => record.before != Some(Phase::Settled),
+        Phase::Syncing => record.phase_before != Some(Phase::Settled),
         Phase::Running | Phase::Stopped | Phase::Collected | Phase::Rejected | Phase::Applying => {
             true
         }

@@ -319,7 +319,7 @@ fn at_rest(
     }
     let before = session.record().phase;
     session.update(|record| {
-        record.before = Some(before);
+        record.phase_before = Some(before);
         record.phase = Phase::Syncing;
     })?;
     let summary = in_a_container(&cx, session.dir(), session.record(), &porter, source);
@@ -330,7 +330,7 @@ fn at_rest(
     {
         session.update(|record| {
             record.phase = before;
-            record.before = None;
+            record.phase_before = None;
             record.reset &= summary.is_err();
         })?;
     }

@@ -30,7 +30,7 @@ pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// What was typed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct TargetArgs<'a> {
     /// The verb.
     pub(super) verb: &'a str,
     /// A profile or a session.
@@ -68,7 +68,7 @@ impl Target {
     ///
     /// # Errors
     /// There is no such profile or session, or its workspace can't be used.
-    pub(super) fn find(wanted: Wanted<'_>, app: &App) -> Result<Self, Failure> {
+    pub(super) fn find(wanted: TargetArgs<'_>, app: &App) -> Result<Self, Failure> {
         let unknown = match profile::load(wanted.target, &app.env) {
             Ok(profile) => return Self::of_profile(profile, wanted, app),
             Err(unknown) => unknown,
@@ -96,7 +96,7 @@ impl Target {
         Ok(Self::Session { profile, session })
     }
 
-    fn of_group(mut groups: Groups, wanted: Wanted<'_>, app: &App) -> Result<Self, Failure> {
+    fn of_group(mut groups: Groups, wanted: TargetArgs<'_>, app: &App) -> Result<Self, Failure> {
         let name = wanted.target;
         if wanted.workspace.is_some() {
             let text = format!("group {name} has a project of its own");
@@ -115,7 +115,7 @@ impl Target {
         })
     }
 
-    fn of_profile(profile: Profile, wanted: Wanted<'_>, app: &App) -> Result<Self, Failure> {
+    fn of_profile(profile: Profile, wanted: TargetArgs<'_>, app: &App) -> Result<Self, Failure> {
         let path = wanted.workspace.map(Path::to_path_buf);
         let path = path.unwrap_or_else(|| app.env.cwd.clone());
         workspace::open(&path, &app.env)?;
@@ -293,7 +293,7 @@ fn own_session(verb: &str, profile: &Profile, workspace: &Path) -> Result<Sessio
 /// Is the keeper of the session, which is stopped when nothing has happened for `idle`, or for what
 /// the profile says if that is less.
 pub(super) fn be_keeper(
-    wanted: Wanted<'_>,
+    wanted: TargetArgs<'_>,
     idle: impl FnOnce(&Profile) -> Option<Duration>,
     app: &App,
 ) -> Result<ExitCode, Failure> {

@@ -24,7 +24,7 @@ use crate::session_access::named::{OneSession, Unnamed};
 use crate::session_access::running::{Running, live};
 use crate::session_access::waiting;
 use crate::ui::{OutputFormat, TextTone, Ui, elapsed};
-use lazaret_session::live::view::{LiveSnapshot, LiveView, Seen};
+use lazaret_session::live::view::{LiveSnapshot, LiveView, VolumeSnapshot};
 use lazaret_session::porter::export::BatchRejection;
 use lazaret_session::store::record::Phase;
 use lazaret_session::store::status::State;
@@ -95,7 +95,7 @@ pub(crate) fn run(args: Args, app: &App) -> Result<ExitCode, Failure> {
             match live_view.snapshot()? {
                 LiveSnapshot::Ended => return Ok(()),
                 LiveSnapshot::Same => {}
-                LiveSnapshot::Seen(seen) => watch.show(&live_view, seen, &allowlist)?,
+                LiveSnapshot::Taken(seen) => watch.show(&live_view, seen, &allowlist)?,
             }
             if !app.ui.is_heard() || !is_alive(&store, &id)? {
                 return Ok(());
@@ -163,7 +163,7 @@ impl Watch<'_> {
     fn show(
         &mut self,
         live_view: &LiveView<'_>,
-        seen: Seen,
+        seen: VolumeSnapshot,
         allowlist: &Allowlist,
     ) -> Result<(), Failure> {
         let collection = match seen.found {

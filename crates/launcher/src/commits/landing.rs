@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lazaret_commits::ObjectId;
 use lazaret_commits::examine::ExaminedTip;
-use lazaret_commits::land::{LandError, LandedHow, Landing, Wanted};
+use lazaret_commits::land::{LandError, LandRequest, LandedHow, Landing};
 use lazaret_commits::sign::Signed;
 use lazaret_gate::tip_report::RefusalReport;
 use lazaret_runtime::SessionId;
@@ -64,9 +64,9 @@ fn write_refs(opened: &OpenCommits, picked: Picked<'_>, app: &App) -> Result<Lan
     for (fetched, repository) in opened.fetched() {
         let here = |one: &&&OpenTip| one.tip.repository == fetched.inside;
         let here: Vec<&OpenTip> = tips.iter().filter(here).copied().collect();
-        let wanted: Vec<Wanted> = here
+        let wanted: Vec<LandRequest> = here
             .iter()
-            .map(|one| Wanted {
+            .map(|one| LandRequest {
                 name: one.name.clone(),
                 id: signed.get(&one.tip.id).copied().unwrap_or(one.tip.id),
             })

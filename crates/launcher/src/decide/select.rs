@@ -42,7 +42,7 @@ const THEIRS: [Choice; 4] = [
 ];
 
 /// What is wanted of one item.
-enum Wanted {
+enum ItemChoice {
     Yes,
     No,
     /// This one, and all after it that need no word.
@@ -85,8 +85,8 @@ pub fn select(
     let mut rest = None;
     for (index, item) in asked.iter().enumerate() {
         let wanted = match (&rest, &item.state) {
-            (Some(Wanted::All), ItemState::Applies) => Wanted::Yes,
-            (Some(_), _) => Wanted::No,
+            (Some(ItemChoice::All), ItemState::Applies) => ItemChoice::Yes,
+            (Some(_), _) => ItemChoice::No,
             (None, _) => {
                 ui.result(&format!("\n({}/{})", index + 1, asked.len()));
                 ui.result(&summary::line(item, ui));
@@ -105,15 +105,15 @@ pub fn select(
             }
         };
         match wanted {
-            Wanted::Yes | Wanted::All => take(&mut choices, item),
-            Wanted::No | Wanted::Quit => {
+            ItemChoice::Yes | ItemChoice::All => take(&mut choices, item),
+            ItemChoice::No | ItemChoice::Quit => {
                 for path in [Some(item.path()), moved.get(item.path()).copied()] {
                     choices.pick(path.unwrap_or(item.path()), Pick::Leave);
                     left.extend(path.map(ToOwned::to_owned));
                 }
             }
         }
-        if matches!(wanted, Wanted::All | Wanted::Quit) {
+        if matches!(wanted, ItemChoice::All | ItemChoice::Quit) {
             rest = Some(wanted);
         }
     }
@@ -175,7 +175,7 @@ fn ask(
     item: &ProposedChange,
     ui: &Ui,
     cancel: &Cancel,
-) -> Result<Result<Wanted, NoAnswer>, Failure> {
+) -> Result<Result<ItemChoice, NoAnswer>, Failure> {
     let question = match &item.state {
         ItemState::Applies => Question {
             text: "Apply this one?",
@@ -196,7 +196,7 @@ fn ask(
         | ItemState::Depends(_)
         | ItemState::Moved(_) => {
             ui.status("this one can't be applied");
-            return Ok(Ok(Wanted::No));
+            return Ok(Ok(ItemChoice::No));
         }
     };
     loop {
@@ -204,10 +204,10 @@ fn ask(
             Answer::Chosen("d") => {
                 ui.result(patch::render(case, item.proposed())?.trim_end());
             }
-            Answer::Chosen("y" | "allow" | "theirs") => return Ok(Ok(Wanted::Yes)),
-            Answer::Chosen("a") => return Ok(Ok(Wanted::All)),
-            Answer::Chosen("q") => return Ok(Ok(Wanted::Quit)),
-            Answer::Chosen(_) => return Ok(Ok(Wanted::No)),
+            Answer::Chosen("y" | "allow" | "theirs") => return Ok(Ok(ItemChoice::Yes)),
+            Answer::Chosen("a") => return Ok(Ok(ItemChoice::All)),
+            Answer::Chosen("q") => return Ok(Ok(ItemChoice::Quit)),
+            Answer::Chosen(_) => return Ok(Ok(ItemChoice::No)),
             Answer::None(reason) => return Ok(Err(reason)),
         }
     }

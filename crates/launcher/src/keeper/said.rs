@@ -21,7 +21,7 @@ pub(super) fn redirect(ui: &Ui, dir: &SessionDir, messages: Messages) -> io::Res
         .mode(0o600)
         .open(dir.file("keeper").join("messages"))?;
     let said = || -> io::Result<Box<dyn Write + Send>> {
-        Ok(Box::new(Said {
+        Ok(Box::new(MessageStream {
             messages: messages.clone(),
             file: file.try_clone()?,
             kept: 0,
@@ -32,13 +32,13 @@ pub(super) fn redirect(ui: &Ui, dir: &SessionDir, messages: Messages) -> io::Res
 }
 
 /// One stream of it.
-struct Said {
+struct MessageStream {
     messages: Messages,
     file: File,
     kept: usize,
 }
 
-impl Write for Said {
+impl Write for MessageStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // A disk that is full costs the file.
         if self.kept < MOST && self.file.write_all(bytes).is_ok() {

@@ -34,7 +34,7 @@ pub(crate) fn decide_live(
     let allowlist = allowlist::load(&app.env)?;
     let cx = running.cx(store, app)?;
     let mut live_view = running.view(&cx)?;
-    let LiveSnapshot::Seen(seen) = live_view.snapshot()? else {
+    let LiveSnapshot::Taken(seen) = live_view.snapshot()? else {
         return Err(refused(format!(
             "the command of session {id} has just ended"
         )));

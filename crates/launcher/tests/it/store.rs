@@ -151,7 +151,7 @@ fn a_record_of_the_version_before_is_read_and_written_as_this_one() {
     let old = Record::parse(VERSION_1.as_bytes()).expect("read");
     assert_eq!(old.keep, KeepVolume::UntilSettled);
     assert_eq!(
-        (old.selection.clone(), old.reset, old.before),
+        (old.selection.clone(), old.reset, old.phase_before),
         (None, false, None)
     );
     let again = Record::parse(&old.to_bytes().expect("written")).expect("read");

@@ -28,7 +28,7 @@ pub(crate) enum BootstrapError {
 
 /// The last word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Word {
+pub(crate) enum StartOrder {
     /// The command may start.
     Go,
     /// It is not wanted.
@@ -36,13 +36,13 @@ pub(crate) enum Word {
 }
 
 /// Does what it hears, up to the last word.
-pub(crate) fn listen() -> Result<Word, BootstrapError> {
+pub(crate) fn listen() -> Result<StartOrder, BootstrapError> {
     loop {
         let heard = root::stdin().and_then(|mut stdin| read_line(&mut stdin));
         let word = heard.map_err(|_| BootstrapError::NeverTold)?;
         match format!("{word}\n").as_bytes() {
-            bootstrap::GO => return Ok(Word::Go),
-            bootstrap::CANCEL => return Ok(Word::End),
+            bootstrap::GO => return Ok(StartOrder::Go),
+            bootstrap::CANCEL => return Ok(StartOrder::End),
             _ => first(&word)?,
         }
     }

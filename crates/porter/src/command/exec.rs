@@ -21,7 +21,7 @@ use lazaret_protocol::verb::{BootstrapCommand, CommandStdin};
 use lazaret_protocol::{Control, Placement, RunCommand, exit};
 use rustix::process::DumpableBehavior;
 
-use crate::command::bootstrap::{self, BootstrapError, Word};
+use crate::command::bootstrap::{self, BootstrapError, StartOrder};
 use crate::command::deadline::{self, DeadlineError};
 use crate::command::limits::{self, NO_CORE};
 use crate::command::status::Status;
@@ -105,8 +105,8 @@ fn become_command(mut command: RunCommand) -> Result<NotWanted, Error> {
             probe::tell(&command.limits, *request).map_err(Error::Probe)?;
         }
         match bootstrap::listen()? {
-            Word::Go => enter(&directory, stdin)?,
-            Word::End => {
+            StartOrder::Go => enter(&directory, stdin)?,
+            StartOrder::End => {
                 // A command that has a terminal is started there by the engine.
                 let _its_own_affair = go_to(&directory);
                 return Ok(NotWanted);

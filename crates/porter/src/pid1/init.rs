@@ -41,14 +41,14 @@ enum Cause {
 
 /// Everyone was asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Ending {
+struct Shutdown {
     cause: Cause,
     /// When this process ends, and all others with it; `None` if that is left to the engine.
     kill_at: Option<Instant>,
 }
 
 /// Runs until SIGTERM from outside, a hang-up of the host, or the command's deadline has ended
-/// every process. The engine's SIGKILL ends those that do not obey, or this process does by ending.
+/// every process. The engine's SIGKILL ends those that do not obey, or this process does by shutdown.
 pub(crate) fn run() -> ExitCode {
     match supervise() {
         Ok(cause) => ExitCode::from(match (cause, oom::kills() > 0) {
@@ -67,7 +67,7 @@ pub(crate) fn run() -> ExitCode {
 fn supervise() -> io::Result<Cause> {
     let signals = BlockedSignals::all()?;
     let mut channel = Channel::open();
-    let mut ending: Option<Ending> = None;
+    let mut shutdown: Option<Shutdown> = None;
     let mut deadline: Option<Deadline> = None;
     loop {
         reap(|pid, status| channel.ended(pid, status));
@@ -76,22 +76,22 @@ fn supervise() -> io::Result<Cause> {
         let now = Instant::now();
         if let Some(due) = due(deadline, &channel, now) {
             let kill_at = Some(due.kill_at.unwrap_or(now + GRACE));
-            match &mut ending {
-                Some(ending) => ending.kill_at = ending.kill_at.or(kill_at),
+            match &mut shutdown {
+                Some(shutdown) => shutdown.kill_at = shutdown.kill_at.or(kill_at),
                 None if !end_everyone() => return Ok(due.cause),
                 None => {
                     let cause = due.cause;
-                    ending = Some(Ending { cause, kill_at });
+                    shutdown = Some(Shutdown { cause, kill_at });
                 }
             }
         }
-        if let Some(Ending { cause, kill_at }) = ending
+        if let Some(Shutdown { cause, kill_at }) = shutdown
             && (everyone_is_gone() || kill_at.is_some_and(|kill_at| kill_at <= now))
         {
             // The kernel kills those that are left.
             return Ok(cause);
         }
-        let timeout = match (ending, deadline) {
+        let timeout = match (shutdown, deadline) {
             (Some(_), _) => POLL,
             (None, _) if channel.has_unsent() => AGAIN,
             (None, Some(deadline)) => deadline.at().duration_since(now).min(IDLE),
@@ -107,7 +107,7 @@ fn supervise() -> io::Result<Cause> {
             if !end_everyone() {
                 return Ok(Cause::Asked);
             }
-            ending.get_or_insert(Ending {
+            shutdown.get_or_insert(Shutdown {
                 cause: Cause::Asked,
                 // The engine's SIGKILL follows.
                 kill_at: None,
@@ -117,17 +117,17 @@ fn supervise() -> io::Result<Cause> {
 }
 
 /// Returns why everyone is to end now, if that is so without a word from the engine.
-fn due(deadline: Option<Deadline>, channel: &Channel, now: Instant) -> Option<Ending> {
+fn due(deadline: Option<Deadline>, channel: &Channel, now: Instant) -> Option<Shutdown> {
     if let Some(deadline) = deadline.filter(|deadline| deadline.at() <= now) {
         let cause = match deadline.is_running() {
             true => Cause::TimedOut,
             false => Cause::Asked,
         };
         let kill_at = Some(deadline.kill_at());
-        return Some(Ending { cause, kill_at });
+        return Some(Shutdown { cause, kill_at });
     }
     let (cause, kill_at) = (Cause::Asked, None);
-    channel.has_hung_up().then_some(Ending { cause, kill_at })
+    channel.has_hung_up().then_some(Shutdown { cause, kill_at })
 }
 
 /// Asks every other process to end. Returns false if this process is not the first of its

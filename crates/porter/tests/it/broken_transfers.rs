@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use lazaret_protocol::FoundKind;
 use lazaret_protocol::{HashPolicy, StreamLimits};
 use lazaret_tests::tree_text;
-use lazaret_transfer::{BlobStore, Ending, unpack};
+use lazaret_transfer::{BlobStore, StreamEnd, unpack};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::exporting::list;
@@ -57,7 +57,7 @@ fn a_file_that_changed_since_the_survey_ends_the_stream() {
         let quarantine = BlobStore::create(&store.path().join("q")).expect("private");
         let mut stream = &said.stdout[..];
         let limits = StreamLimits::DEFAULT;
-        unpack(&mut stream, limits, &quarantine, Ending::Trailer).expect_err("no trailer");
+        unpack(&mut stream, limits, &quarantine, StreamEnd::Trailer).expect_err("no trailer");
     }
 }
 

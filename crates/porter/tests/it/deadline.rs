@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Who starts the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum StartPath {
     /// PID 1, for the launcher.
     Door,
     /// The engine: PID 1 is not the parent of the command.
@@ -76,7 +76,7 @@ impl Container {
     }
 
     /// Starts a shell command that may take `timeout`, or for ever.
-    fn run(&self, way: Way, timeout: Option<Duration>, script: &str) -> Command {
+    fn run(&self, way: StartPath, timeout: Option<Duration>, script: &str) -> Command {
         let porter = self.porter.to_str().expect("a name that we chose");
         let millis = timeout.map(|timeout| timeout.as_millis().to_string());
         let mut argv = vec![porter, "run"];
@@ -86,7 +86,7 @@ impl Container {
         }
         argv.extend(["--", "/bin/sh", "-c", script]);
         match way {
-            Way::Door => {
+            StartPath::Door => {
                 let argv = argv.iter().map(|&word| word.to_owned());
                 let spec = ExecSpec {
                     workdir: Some(self.dir.path().display().to_string()),
@@ -96,7 +96,7 @@ impl Container {
                 let channel = first.connect().expect("it is open");
                 Command::Door(channel.start(&spec).expect("PID 1 answers"))
             }
-            Way::Exec => {
+            StartPath::Exec => {
                 let target = self.first().to_string();
                 let enter = ["--target", &target, "--pid", "--mount", "setpriv"];
                 let words = argv.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
@@ -162,7 +162,7 @@ impl Drop for Command {
 /// The agent's user, as in a container.
 const USER: [&str; 3] = ["--reuid=1000", "--regid=1000", "--clear-groups"];
 
-const WAYS: [Way; 2] = [Way::Door, Way::Exec];
+const WAYS: [StartPath; 2] = [StartPath::Door, StartPath::Exec];
 
 #[test]
 fn flt_27_pid_1_ends_a_command_whose_launcher_says_nothing() {
@@ -182,7 +182,7 @@ fn flt_27_a_command_that_ignores_sigterm_is_killed_after_the_grace() {
     let container = Container::start();
     let begun = Instant::now();
     let script = "trap '' TERM; while :; do sleep 0.1; done";
-    let _command = container.run(Way::Exec, Some(Duration::from_millis(100)), script);
+    let _command = container.run(StartPath::Exec, Some(Duration::from_millis(100)), script);
     assert_eq!(container.end(), TIMED_OUT);
     assert!(begun.elapsed() >= Duration::from_secs(15));
 }
@@ -263,7 +263,7 @@ fn flt_27_a_process_before_the_command_does_not_take_its_answer() {
         let _first = container.run(way, None, "sleep 1000");
         let timeout = Some(Duration::from_millis(500));
         // Of PID 1's channel there is one host.
-        let _command = container.run(Way::Exec, timeout, "sleep 1000");
+        let _command = container.run(StartPath::Exec, timeout, "sleep 1000");
         assert_eq!(container.end(), TIMED_OUT, "{way:?}");
     }
 }

@@ -9,7 +9,7 @@ use lazaret_protocol::{
 };
 use lazaret_tests::tree_text;
 use lazaret_transfer::{
-    BlobStore, Ending, GitMode, Packed, PendingSurvey, SelectionSpec, VolumeState, WorkspaceDir,
+    BlobStore, GitMode, Packed, PendingSurvey, SelectionSpec, StreamEnd, VolumeState, WorkspaceDir,
     pack, unpack, verify_received,
 };
 use lazaret_tree::{Change, ChangeKind, Entry, Tree, diff, escape};
@@ -189,7 +189,8 @@ impl Session {
         let quarantine = BlobStore::create(&store.path().join("q")).expect("private");
         let mut input = &stream[..];
         let limits = StreamLimits::DEFAULT;
-        let arrived = unpack(&mut input, limits, &quarantine, Ending::Trailer).expect("our stream");
+        let arrived =
+            unpack(&mut input, limits, &quarantine, StreamEnd::Trailer).expect("our stream");
         assert!(arrived.refusals.is_empty() && arrived.notes.is_empty());
         verify_received(wanted, &arrived.tree).expect("what was surveyed");
         for file in wanted {

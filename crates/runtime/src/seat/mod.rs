@@ -114,15 +114,15 @@ enum End {
     Lost(String),
 }
 
-/// What is known of the process.
+/// What is progress of the process.
 #[derive(Debug)]
 struct SeatState {
-    known: Mutex<Known>,
+    progress: Mutex<Progress>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct Known {
+struct Progress {
     /// Bytes that the seat takes now.
     window: usize,
     end: Option<End>,
@@ -130,62 +130,62 @@ struct Known {
 
 impl Default for SeatState {
     fn default() -> Self {
-        let known = Known {
+        let progress = Progress {
             window: WINDOW,
             end: None,
         };
         Self {
-            known: Mutex::new(known),
+            progress: Mutex::new(progress),
             changed: Condvar::new(),
         }
     }
 }
 
 impl SeatState {
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives back a part of the window.
     fn credit(&self, bytes: u32) {
-        let mut known = self.known();
+        let mut progress = self.progress();
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        known.window = known.window.saturating_add(bytes).min(WINDOW);
+        progress.window = progress.window.saturating_add(bytes).min(WINDOW);
         self.changed.notify_all();
     }
 
     /// Waits until the seat takes bytes, and returns how many of `wanted` that are; `None` once
     /// the process has ended.
     fn take(&self, wanted: usize) -> Option<usize> {
-        let mut known = self.known();
-        while known.end.is_none() && known.window == 0 {
-            known = (self.changed.wait(known)).unwrap_or_else(PoisonError::into_inner);
+        let mut progress = self.progress();
+        while progress.end.is_none() && progress.window == 0 {
+            progress = (self.changed.wait(progress)).unwrap_or_else(PoisonError::into_inner);
         }
-        if known.end.is_some() {
+        if progress.end.is_some() {
             return None;
         }
-        let taken = wanted.min(known.window);
-        known.window -= taken;
+        let taken = wanted.min(progress.window);
+        progress.window -= taken;
         Some(taken)
     }
 
     /// The first end counts.
     fn end(&self, end: End) {
-        self.known().end.get_or_insert(end);
+        self.progress().end.get_or_insert(end);
         self.changed.notify_all();
     }
 
     fn has_ended(&self) -> bool {
-        self.known().end.is_some()
+        self.progress().end.is_some()
     }
 
     fn await_end(&self) -> End {
-        let mut known = self.known();
+        let mut progress = self.progress();
         loop {
-            if let Some(end) = &known.end {
+            if let Some(end) = &progress.end {
                 return end.clone();
             }
-            known = (self.changed.wait(known)).unwrap_or_else(PoisonError::into_inner);
+            progress = (self.changed.wait(progress)).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -225,10 +225,10 @@ impl ProcessControl for Control {
 
     fn signal(&self, signal: i32) -> Result<(), EngineError> {
         const VERB: &str = "signal process";
-        let known = u8::try_from(signal)
+        let progress = u8::try_from(signal)
             .ok()
             .filter(|signal| (1..=64).contains(signal));
-        let signal = known.ok_or(EngineError::Unsupported {
+        let signal = progress.ok_or(EngineError::Unsupported {
             verb: VERB,
             reason: "no signal has this number",
         })?;

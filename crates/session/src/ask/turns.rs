@@ -48,7 +48,7 @@ impl Drop for Ticket {
 
 /// What is known of a request's `id`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Known {
+pub enum IdMatch {
     /// Nothing.
     New,
     /// It was answered so.
@@ -138,23 +138,23 @@ impl Turns {
     ///
     /// # Errors
     /// The disk's.
-    pub fn known(&self, request: &AskRequest) -> Result<Known, PathError> {
+    pub fn known(&self, request: &AskRequest) -> Result<IdMatch, PathError> {
         let Some(path) = self.answer(request) else {
-            return Ok(Known::New);
+            return Ok(IdMatch::New);
         };
         let Some(bytes) = ok_if_absent(fs::read(&path)).at(&path)? else {
-            return Ok(Known::New);
+            return Ok(IdMatch::New);
         };
         if is_old(&path) {
-            return Ok(Known::New);
+            return Ok(IdMatch::New);
         }
         // One that can't be read was never given.
         let Ok(stored) = serde_json::from_slice::<Stored>(&bytes) else {
-            return Ok(Known::New);
+            return Ok(IdMatch::New);
         };
         Ok(match stored.request == digest(request) {
-            true => Known::Answered(stored.answer),
-            false => Known::Other,
+            true => IdMatch::Answered(stored.answer),
+            false => IdMatch::Other,
         })
     }
 
@@ -263,7 +263,7 @@ mod tests {
         turns.keep(&request, "{}").unwrap();
         session.remove().unwrap();
         let turns = Turns::open(dir.path(), &id).unwrap();
-        assert_eq!(turns.known(&request).unwrap(), Known::New);
+        assert_eq!(turns.known(&request).unwrap(), IdMatch::New);
     }
 
     #[test]
@@ -273,18 +273,18 @@ mod tests {
         let ask = |text: &str| AskRequest::parse(text.as_bytes()).unwrap();
         let first = ask("{\"id\":\"7\",\"prompt\":\"a\"}");
         let other = ask("{\"id\":\"7\",\"prompt\":\"b\"}");
-        assert_eq!(turns.known(&first).unwrap(), Known::New);
+        assert_eq!(turns.known(&first).unwrap(), IdMatch::New);
         turns.keep(&first, "{\"n\":1}").unwrap();
-        let answered = Known::Answered("{\"n\":1}".to_owned());
+        let answered = IdMatch::Answered("{\"n\":1}".to_owned());
         assert_eq!(turns.known(&first).unwrap(), answered);
-        assert_eq!(turns.known(&other).unwrap(), Known::Other);
+        assert_eq!(turns.known(&other).unwrap(), IdMatch::Other);
         let unnamed = ask("{\"prompt\":\"a\"}");
         turns.keep(&unnamed, "{}").unwrap();
-        assert_eq!(turns.known(&unnamed).unwrap(), Known::New);
+        assert_eq!(turns.known(&unnamed).unwrap(), IdMatch::New);
         let path = turns.answer(&first).unwrap();
         let old = SystemTime::now() - KEPT - Duration::from_secs(1);
         File::open(&path).unwrap().set_modified(old).unwrap();
-        assert_eq!(turns.known(&first).unwrap(), Known::New);
+        assert_eq!(turns.known(&first).unwrap(), IdMatch::New);
         turns.keep(&unnamed, "{}").unwrap();
         assert!(!path.exists());
     }

@@ -197,11 +197,11 @@ fn captured(record: &Record, request: &CaptureRequest<'_>) -> Record {
     let mut captured = record.clone();
     captured.commits = request.commits.clone();
     captured.phase = Phase::Collected;
-    captured.before = None;
+    captured.phase_before = None;
     captured.outcome = Some(Outcome::Kept);
     captured.rejection = None;
     captured.keep = KeepVolume::UntilSettled;
-    captured.berth = None;
+    captured.pool_slot = None;
     captured.undone = Vec::new();
     captured.applying = None;
     captured.surveyed = false;

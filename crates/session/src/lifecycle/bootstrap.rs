@@ -18,7 +18,7 @@ use lazaret_runtime::{
 use crate::context::SessionContext;
 use crate::lifecycle::verify::{VerifyError, accept_report, report_of};
 use crate::porter::conversation::{
-    ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, and_return, until_exit,
+    ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, until_answered, until_exit,
 };
 use crate::spec::{CommandSpec, RunSpec, TerminalMode};
 
@@ -154,7 +154,7 @@ impl VerifiedContainer {
                 let process = cx.carry(container, verb).map_err(PorterError::from)?;
                 (until_exit(cx, call, process, talk)?, self.process)
             }
-            false => and_return(cx, call, self.process, |said, answers| {
+            false => until_answered(cx, call, self.process, |said, answers| {
                 said.write_all(bootstrap::line(&verb).as_bytes())
                     .map_err(PorterError::Stream)?;
                 said.flush().map_err(PorterError::Stream)?;

@@ -74,7 +74,7 @@ impl Stopped {
             Ok::<_, CollectError>(bring_out(cx, &session, standby, texts, counter)?)
         })?;
         match outcome {
-            Ok(Seen { whole, commits }) => {
+            Ok(CollectedVolume { whole, commits }) => {
                 session.update(|record| {
                     record.phase = Phase::Collected;
                     record.surveyed = true;
@@ -108,7 +108,7 @@ fn bring_out(
     standby: StandbyExporter,
     texts: BaseTexts<'_>,
     counter: &Counter,
-) -> CollectResult<Seen> {
+) -> CollectResult<CollectedVolume> {
     let StandbyExporter {
         known,
         lease,
@@ -143,14 +143,14 @@ fn fetch_all(
     texts: BaseTexts<'_>,
     counter: &Counter,
     cx: &SessionContext<'_>,
-) -> CollectResult<Seen> {
+) -> CollectResult<CollectedVolume> {
     let (dir, record) = (session.dir(), session.record());
     let limits = record.gate.stream();
     let path = dir.file("quarantine");
     remove_dir(&path)?;
     let quarantine = BlobStore::create(&path)?;
     let exported = export(cx, exporter, porter, |porter| {
-        let (found, porter) = match look(dir, porter, known, limits)? {
+        let (found, porter) = match survey_volume(dir, porter, known, limits)? {
             Ok(found) => found,
             Err(rejection) => return Ok(Err(rejection)),
         };
@@ -158,7 +158,7 @@ fn fetch_all(
         let arrived = porter.fetch(&wanted, limits, &quarantine, counter)?;
         Ok(arrived.map(|tree| (found, tree)))
     });
-    let volume = exported?.and_then(|(Looked { baseline, surveyed }, arrived)| {
+    let volume = exported?.and_then(|(SurveyedVolume { baseline, surveyed }, arrived)| {
         let volume = surveyed.arrived(&arrived).map_err(not_as_surveyed)?;
         Ok(SyncState { baseline, volume })
     });
@@ -173,11 +173,11 @@ fn fetch_all(
     let found = unlanded::find(&known.baseline, &known.volume, &read_tips(dir), &quarantine);
     write_own_work(dir, found.own.as_ref())?;
     let commits = found.unlanded;
-    Ok(Ok(Seen { whole, commits }))
+    Ok(Ok(CollectedVolume { whole, commits }))
 }
 
 /// What the survey has seen of the volume.
-struct Seen {
+struct CollectedVolume {
     /// Every directory.
     whole: bool,
     /// What its repositories have that the workspace's have not.
@@ -185,18 +185,18 @@ struct Seen {
 }
 
 /// What a survey found, and what it is held against.
-struct Looked {
+struct SurveyedVolume {
     baseline: Tree,
     surveyed: PendingSurvey,
 }
 
 /// Has the volume surveyed.
-fn look<'a>(
+fn survey_volume<'a>(
     dir: &SessionDir,
     porter: ExportTalk<'a>,
     SyncState { baseline, volume }: SyncState,
     limits: StreamLimits,
-) -> CollectResult<(Looked, SurveyedExport<'a>)> {
+) -> CollectResult<(SurveyedVolume, SurveyedExport<'a>)> {
     let is_absorbed = SyncState::is_absorbed(dir)?;
     let request = SurveyRequest {
         // What is to be folded is compared with what was found, new files included.
@@ -219,7 +219,7 @@ fn look<'a>(
         }
     };
     if is_absorbed {
-        let looked = Looked { baseline, surveyed };
+        let looked = SurveyedVolume { baseline, surveyed };
         return Ok(Ok((looked, porter)));
     }
     match surveyed.whole() {
@@ -228,7 +228,7 @@ fn look<'a>(
             let SyncState { baseline, volume } =
                 SyncState { baseline, volume }.absorb_pending(dir)?;
             let surveyed = volume.into();
-            Ok(Ok((Looked { baseline, surveyed }, porter)))
+            Ok(Ok((SurveyedVolume { baseline, surveyed }, porter)))
         }
         Err(error) => {
             porter.end()?;

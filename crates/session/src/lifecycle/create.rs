@@ -154,7 +154,7 @@ impl<'a> Created<'a> {
         };
         let mut deferred = DeferredSync::default();
         session.update_soon(&mut deferred, |record| {
-            record.before = Some(phase);
+            record.phase_before = Some(phase);
             record.phase = Phase::Syncing;
             // Of a new volume nothing was surveyed.
             record.surveyed &= volume == VolumePresence::Present;

@@ -81,7 +81,7 @@ impl<'a> ProtectionContainer<'a> {
             None => Stdin::Closed,
         };
         let process = (self.cx.engine).exec(self.lease.name(), &porter(verb, stdin))?;
-        let (code, _, stderr_tail) = told(process, list)?;
+        let (code, _, stderr_tail) = send_list(process, list)?;
         match code {
             0 => Ok(()),
             code => Err(porter_error(verb.name(), code, &stderr_tail).into()),
@@ -105,7 +105,7 @@ pub fn verify_protection(
         ..porter(&Verb::VerifyProtection { root }, Stdin::Piped)
     };
     let process = cx.engine.exec(&record.agent(), &spec)?;
-    let (code, report, stderr_tail) = told(process, Some(&plan.protection))?;
+    let (code, report, stderr_tail) = send_list(process, Some(&plan.protection))?;
     if code != 0 {
         return Err(porter_error("sealed", code, &stderr_tail).into());
     }
@@ -129,7 +129,7 @@ pub fn verify_protection(
 }
 
 /// Gives a porter its list and reads what it says.
-fn told(
+fn send_list(
     mut process: Process,
     list: Option<&Protection>,
 ) -> Result<(i32, Vec<u8>, Vec<u8>), ProtectError> {

@@ -101,7 +101,7 @@ impl Stored {
         match record.phase {
             Phase::Preparing => Self::Preparing(session),
             Phase::Syncing => {
-                let phase = record.before.unwrap_or(Phase::Settled);
+                let phase = record.phase_before.unwrap_or(Phase::Settled);
                 Self::Updating(session, phase)
             }
             Phase::Running | Phase::Stopped => Self::Uncollected(session),
@@ -137,7 +137,7 @@ pub fn resume(
             remove_leftovers(&*cx.engine, &session)?;
             session.update(|record| {
                 record.phase = phase;
-                record.before = None;
+                record.phase_before = None;
             })?;
             Ok(RecoverOutcome::SyncCutShort(session))
         }

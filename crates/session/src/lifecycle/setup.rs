@@ -202,7 +202,7 @@ impl Drop for SetupGuard {
                 None => session.remove(),
                 Some(phase) => session.update(|record| {
                     record.phase = phase;
-                    record.before = None;
+                    record.phase_before = None;
                 }),
             });
         }

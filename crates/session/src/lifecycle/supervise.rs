@@ -61,7 +61,7 @@ pub enum CommandError {
 
 /// Why the command is being ended before its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum EarlyEnd {
     TimedOut,
     Interrupted,
 }
@@ -97,8 +97,8 @@ pub fn run(
     .watch(&event_queue)?;
     Ok(CommandEnd {
         exit_code: exit,
-        timed_out: ending == Some(Ending::TimedOut),
-        interrupted: ending == Some(Ending::Interrupted),
+        timed_out: ending == Some(EarlyEnd::TimedOut),
+        interrupted: ending == Some(EarlyEnd::Interrupted),
         oom_killed: false,
         log_truncated: false,
         duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -116,7 +116,7 @@ fn follow(command: StartedCommand, output: &dyn Output) -> Result<i32, CommandEr
     let over = AtomicBool::new(false);
     let beat = || output.idle();
     thread::scope(|scope| {
-        let _over = Over(&over);
+        let _over = EndedOnDrop(&over);
         if let (Some(from), Some(to)) = (command.input, stdin) {
             let input = TerminalInput {
                 from,
@@ -139,9 +139,9 @@ fn follow(command: StartedCommand, output: &dyn Output) -> Result<i32, CommandEr
 }
 
 /// Says that a command has ended, however that is found out.
-struct Over<'a>(&'a AtomicBool);
+struct EndedOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for Over<'_> {
+impl Drop for EndedOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
@@ -172,7 +172,7 @@ impl Supervisor<'_> {
     fn watch(
         self,
         event_queue: &EventQueue<Result<i32, CommandError>>,
-    ) -> Result<(i32, Option<Ending>), CommandError> {
+    ) -> Result<(i32, Option<EarlyEnd>), CommandError> {
         let timeout = self
             .limits
             .timeout
@@ -181,11 +181,11 @@ impl Supervisor<'_> {
             // A launcher that was stopped meanwhile: PID 1 has ended the command, and the
             // container with it (FLT-27).
             Event::Value(Err(_)) if timeout.is_some_and(|end| Instant::now() >= end) => {
-                return Ok((128 + SIGTERM, Some(Ending::TimedOut)));
+                return Ok((128 + SIGTERM, Some(EarlyEnd::TimedOut)));
             }
             Event::Value(end) => return Ok((end?, None)),
-            Event::Deadline => Ending::TimedOut,
-            Event::Cancel(_) => Ending::Interrupted,
+            Event::Deadline => EarlyEnd::TimedOut,
+            Event::Cancel(_) => EarlyEnd::Interrupted,
         };
         // A paused process hears nothing.
         self.pauses.end()?;

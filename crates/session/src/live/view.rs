@@ -116,7 +116,7 @@ impl Drop for ViewContainer {
 #[derive(Debug)]
 pub enum LiveSnapshot {
     /// What the command has changed up to now.
-    Seen(Seen),
+    Taken(VolumeSnapshot),
     /// The same as the last time. The command was not paused for it.
     Same,
     /// The command has ended.
@@ -125,7 +125,7 @@ pub enum LiveSnapshot {
 
 /// What was seen while the command stood still.
 #[derive(Debug)]
-pub struct Seen {
+pub struct VolumeSnapshot {
     /// What the volume held; or the rule that a collection would break now.
     pub found: Result<Collection, BatchRejection>,
     /// How long the command stood still.
@@ -256,7 +256,7 @@ impl<'a> LiveView<'a> {
             return Ok(LiveSnapshot::Same);
         }
         self.last = Some(found.clone());
-        Ok(LiveSnapshot::Seen(Seen { found, paused }))
+        Ok(LiveSnapshot::Taken(VolumeSnapshot { found, paused }))
     }
 
     /// Looks without a pause, and says whether all is as it was the last time. What it finds

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A line, and where to say that it is written.
-struct Word {
+struct QueuedLine {
     line: Zeroizing<Vec<u8>>,
     written: Sender<io::Result<()>>,
 }
@@ -21,7 +21,7 @@ struct Word {
 /// else to say. A gateway that hears nothing takes its launcher for dead (NET-23). Dropping
 /// it ends the input.
 #[derive(Debug)]
-pub(crate) struct GatewayChannel(Mutex<Option<Sender<Word>>>);
+pub(crate) struct GatewayChannel(Mutex<Option<Sender<QueuedLine>>>);
 
 impl GatewayChannel {
     /// Begins to speak, at least once every `beat`.
@@ -44,7 +44,7 @@ impl GatewayChannel {
         {
             let say = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let say = say.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
-            let gone = say.send(Word { line, written });
+            let gone = say.send(QueuedLine { line, written });
             gone.map_err(|_| io::ErrorKind::BrokenPipe)?;
         }
         match done.recv_timeout(PATIENCE) {
@@ -60,10 +60,10 @@ impl GatewayChannel {
     }
 }
 
-fn speak(mut input: Box<dyn Write + Send>, words: &Receiver<Word>, beat: Duration) {
+fn speak(mut input: Box<dyn Write + Send>, words: &Receiver<QueuedLine>, beat: Duration) {
     loop {
         let (line, written) = match words.recv_timeout(beat) {
-            Ok(Word { line, written }) => (line, Some(written)),
+            Ok(QueuedLine { line, written }) => (line, Some(written)),
             Err(RecvTimeoutError::Timeout) => (Zeroizing::new(b"\n".to_vec()), None),
             Err(RecvTimeoutError::Disconnected) => return,
         };

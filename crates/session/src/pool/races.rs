@@ -54,7 +54,7 @@ impl Race {
             1 => self.locked.as_mut().unwrap().take().unwrap(),
             2 => {
                 let mut record = example_record();
-                record.berth = Some(self.tag.clone());
+                record.pool_slot = Some(self.tag.clone());
                 self.session = Some(self.store.create(record).unwrap());
             }
             _ => self.locked.take().unwrap().forget().unwrap(),
@@ -117,7 +117,7 @@ fn run(order: &[bool], blind: Option<usize>) {
         "{order:?}, blind at {blind:?}"
     );
     let record = race.session.unwrap();
-    assert_eq!(record.record().berth, Some(race.tag));
+    assert_eq!(record.record().pool_slot, Some(race.tag));
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub(crate) fn take(
         }
         locked.take()?;
         let mut record = Record::new(new.clone(), SystemTime::now());
-        record.berth = Some(tag);
+        record.pool_slot = Some(tag);
         match store.create(record) {
             Ok(session) => {
                 locked.forget()?;

@@ -108,7 +108,7 @@ pub(crate) fn until_exit<T, E: ExchangeError>(
 ///
 /// # Errors
 /// As [`until_exit`]; the process has ended then, or ends with its container.
-pub(crate) fn and_return<T, E: ExchangeError>(
+pub(crate) fn until_answered<T, E: ExchangeError>(
     cx: &SessionContext<'_>,
     call: PorterCall<'_>,
     process: Process,

@@ -8,7 +8,7 @@ use lazaret_protocol::{
 };
 use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    BlobStore, BlobStoreError, Ending, SurveyMismatch, UnpackError, unpack, verify_received,
+    BlobStore, BlobStoreError, StreamEnd, SurveyMismatch, UnpackError, unpack, verify_received,
 };
 use lazaret_tree::{FindingCode, PathError, Tree, finding_code};
 
@@ -169,7 +169,7 @@ impl SurveyedExport<'_> {
             inner: BufReader::with_capacity(BUFFER, answers),
             counter,
         };
-        let unpacked = match unpack(&mut counted, limits, quarantine, Ending::Trailer) {
+        let unpacked = match unpack(&mut counted, limits, quarantine, StreamEnd::Trailer) {
             Ok(unpacked) => unpacked,
             Err(UnpackError::Stream(StreamError::Read(error))) => {
                 return Err(ExportError::BrokeOff(error));

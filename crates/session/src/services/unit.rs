@@ -1,4 +1,4 @@
-//! `Unit`: one service: what is known of it, and what is wanted.
+//! `Unit`: one service: what is known of it, and what is desired.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -33,7 +33,7 @@ pub(super) struct Unit {
 struct Desk {
     state: ServiceState,
     restarts: u32,
-    wanted: Wanted,
+    desired: DesiredState,
     /// The number of the process that runs.
     process: u64,
     /// How it ended.
@@ -41,7 +41,7 @@ struct Desk {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum DesiredState {
     Running,
     Restart,
     End,
@@ -81,7 +81,7 @@ impl Unit {
             desk: Mutex::new(Desk {
                 state: ServiceState::Starting,
                 restarts: 0,
-                wanted: Wanted::Running,
+                desired: DesiredState::Running,
                 process: 0,
                 ended: None,
             }),
@@ -135,20 +135,20 @@ impl Unit {
 
     pub(super) fn want_restart(&self) {
         let mut desk = self.desk();
-        if desk.wanted == Wanted::Running {
-            desk.wanted = Wanted::Restart;
+        if desk.desired == DesiredState::Running {
+            desk.desired = DesiredState::Restart;
             self.changed.notify_all();
         }
     }
 
     pub(super) fn want_end(&self) {
-        self.desk().wanted = Wanted::End;
+        self.desk().desired = DesiredState::End;
         self.changed.notify_all();
     }
 
     /// Whether its session ends.
     pub(super) fn ends(&self) -> bool {
-        self.desk().wanted == Wanted::End
+        self.desk().desired == DesiredState::End
     }
 
     /// Waits until its supervisor has stopped it.
@@ -168,7 +168,7 @@ impl Unit {
     /// Waits for what comes next while the process runs.
     pub(super) fn next(&self) -> Next {
         let waited = self.changed.wait_while(self.desk(), |desk| {
-            desk.wanted == Wanted::Running && desk.ended.is_none()
+            desk.desired == DesiredState::Running && desk.ended.is_none()
         });
         let mut desk = waited.unwrap_or_else(PoisonError::into_inner);
         desk.take_wish(|desk| Next::Died(desk.ended.unwrap_or_default()))
@@ -178,8 +178,8 @@ impl Unit {
     pub(super) fn next_wish(&self, limit: Option<Duration>) -> Next {
         let limit = limit.unwrap_or(Duration::MAX);
         let desk = self.desk();
-        let waited =
-            (self.changed).wait_timeout_while(desk, limit, |desk| desk.wanted == Wanted::Running);
+        let waited = (self.changed)
+            .wait_timeout_while(desk, limit, |desk| desk.desired == DesiredState::Running);
         let mut desk = waited.unwrap_or_else(PoisonError::into_inner).0;
         desk.take_wish(|_| Next::Time)
     }
@@ -196,13 +196,13 @@ impl Unit {
 
 impl Desk {
     fn take_wish(&mut self, otherwise: impl FnOnce(&Self) -> Next) -> Next {
-        match self.wanted {
-            Wanted::End => Next::End,
-            Wanted::Restart => {
-                self.wanted = Wanted::Running;
+        match self.desired {
+            DesiredState::End => Next::End,
+            DesiredState::Restart => {
+                self.desired = DesiredState::Running;
                 Next::Restart
             }
-            Wanted::Running => otherwise(self),
+            DesiredState::Running => otherwise(self),
         }
     }
 }

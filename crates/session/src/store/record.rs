@@ -34,7 +34,7 @@ pub enum Phase {
     /// The volume, the container and the copy are being made. Nothing of value inside.
     Preparing,
     /// The volume of a kept session is brought up to date. What it held before is in it
-    /// still, and [`Record::before`] says where the session was.
+    /// still, and [`Record::phase_before`] says where the session was.
     Syncing,
     /// The command runs, or ran when the launcher died.
     Running,
@@ -137,8 +137,8 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub seen_whole: bool,
     /// Where the session was before [`Phase::Syncing`], which changes none of it.
-    #[serde(default)]
-    pub before: Option<Phase>,
+    #[serde(default, rename = "before")]
+    pub phase_before: Option<Phase>,
     /// The services of its last command. Each may have a volume, which stays until the session is
     /// removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "as_text::list")]
@@ -160,10 +160,11 @@ pub struct Record {
     /// The place in the pool that it took; `None` where its things were made for it.
     #[serde(
         default,
+        rename = "berth",
         skip_serializing_if = "Option::is_none",
         with = "as_text::optional"
     )]
-    pub berth: Option<SessionId>,
+    pub pool_slot: Option<SessionId>,
 }
 
 /// How far a command reaches in the copy of its workspace.
@@ -341,12 +342,12 @@ impl Record {
             surveyed: false,
             quiet_since_ms: None,
             seen_whole: false,
-            before: None,
+            phase_before: None,
             bounds: new.bounds,
             pr_file: new.pr_file,
             egress: new.egress,
             services: new.services,
-            berth: None,
+            pool_slot: None,
         }
     }
 
@@ -357,9 +358,9 @@ impl Record {
         let undone = std::mem::take(&mut self.undone);
         // They are in the volume, whatever becomes of this command.
         let commits = std::mem::take(&mut self.commits);
-        let berth = self.berth.take();
+        let pool_slot = self.pool_slot.take();
         *self = Self::new(new, SystemTime::UNIX_EPOCH);
-        self.berth = berth;
+        self.pool_slot = pool_slot;
         self.phase = Phase::Running;
         self.created = created;
         self.undone = undone;
@@ -439,7 +440,7 @@ impl Record {
     /// Says whose its things in the engine are.
     pub fn owner(&self) -> ResourceOwner {
         ResourceOwner {
-            tag: self.berth.clone().unwrap_or_else(|| self.id.clone()),
+            tag: self.pool_slot.clone().unwrap_or_else(|| self.id.clone()),
             store: self.store.clone(),
             workspace: Some(self.workspace.clone()),
         }

@@ -15,14 +15,14 @@ const MOST_SUBJECT: usize = 200;
 pub(super) struct History<'a> {
     /// How many commits may still be counted: a thousand refs may lead to the same thousands.
     steps: &'a Cell<u64>,
-    made: BTreeMap<ObjectId, Made>,
+    made: BTreeMap<ObjectId, CommitOrigin>,
     /// Every object that a reflog of `HEAD` or of a branch names.
     logged: BTreeSet<ObjectId>,
 }
 
 /// How a commit was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Made {
+struct CommitOrigin {
     from: From,
     subject: Vec<u8>,
 }
@@ -135,7 +135,7 @@ impl<'s> History<'s> {
 
 /// Reads how a commit was made out of what git writes into a reflog. Everything else moves a
 /// ref to a commit that was there before, or does what is not told here.
-fn made(line: &LogLine<'_>) -> Option<Made> {
+fn made(line: &LogLine<'_>) -> Option<CommitOrigin> {
     let at = line.message.windows(2).position(|pair| pair == b": ")?;
     let (action, subject) = (line.message.get(..at)?, line.message.get(at + 2..)?);
     let from = match action {
@@ -157,5 +157,5 @@ fn made(line: &LogLine<'_>) -> Option<Made> {
         _ => return None,
     };
     let subject = subject.get(..MOST_SUBJECT).unwrap_or(subject).to_vec();
-    Some(Made { from, subject })
+    Some(CommitOrigin { from, subject })
 }

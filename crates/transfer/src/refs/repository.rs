@@ -18,7 +18,7 @@ use crate::volume_state::VolumeEntry;
 
 /// What is known of something that is listed.
 #[derive(Default)]
-struct Known {
+struct RefDetails {
     tip: Option<ObjectId>,
     count: Option<Count>,
     logged: Vec<ObjectId>,
@@ -39,7 +39,7 @@ pub(super) struct Repository<'a> {
 }
 
 /// What a file of a repository says.
-enum Said {
+enum FileText {
     /// There is none.
     Nothing,
     /// What was sent in.
@@ -80,7 +80,7 @@ impl<'a> Repository<'a> {
 
     /// Lists something that can't be read.
     pub(super) fn list_unreadable(&self, found: &mut NewRefs, path: Vec<u8>) {
-        self.add(found, NewRefKind::Unreadable, path, Known::default());
+        self.add(found, NewRefKind::Unreadable, path, RefDetails::default());
     }
 
     /// Lists what it has that is new, and notes what can't be read.
@@ -114,14 +114,14 @@ impl<'a> Repository<'a> {
                     count.filter(|_| !matches!(kind, NewRefKind::Tag | NewRefKind::Other))
                 }
             };
-            let known = Known {
+            let known = RefDetails {
                 tip: Some(tip),
                 count,
                 logged,
             };
             self.add(found, kind, name, known);
         }
-        let some = |logged: Vec<ObjectId>, count: fn(u64) -> Count| Known {
+        let some = |logged: Vec<ObjectId>, count: fn(u64) -> Count| RefDetails {
             tip: None,
             count: Some(count(logged.len() as u64)),
             logged,
@@ -141,12 +141,12 @@ impl<'a> Repository<'a> {
     }
 
     /// Lists one, or counts it.
-    fn add(&self, found: &mut NewRefs, kind: NewRefKind, name: Vec<u8>, known: Known) {
+    fn add(&self, found: &mut NewRefs, kind: NewRefKind, name: Vec<u8>, known: RefDetails) {
         if found.listed.len() >= MOST_LISTED {
             found.more += 1;
             return;
         }
-        let Known {
+        let RefDetails {
             tip,
             count,
             mut logged,
@@ -255,7 +255,7 @@ impl<'a> Repository<'a> {
         // A loose one hides the packed one of its name; `None` for what is of no interest.
         let mut all: BTreeMap<Vec<u8>, Option<ObjectId>> = BTreeMap::new();
         if let Ok(path) = self.at.join("packed-refs")
-            && let Said::Text(text) = self.said(&path)
+            && let FileText::Text(text) = self.file_text(&path)
         {
             match text::packed_refs(&text) {
                 Some(refs) => {
@@ -295,10 +295,10 @@ impl<'a> Repository<'a> {
     pub(super) fn held(&mut self) -> Option<Vec<ObjectId>> {
         let mut held = self.logs();
         held.extend(self.history.rest(&self.objects, &BTreeSet::new()));
-        match self.said(&self.at.join("index").ok()?) {
-            Said::Nothing | Said::AsSent => {}
-            Said::Unreadable => return None,
-            Said::Text(index) => {
+        match self.file_text(&self.at.join("index").ok()?) {
+            FileText::Nothing | FileText::AsSent => {}
+            FileText::Unreadable => return None,
+            FileText::Text(index) => {
                 // One of another format has another length, and is not understood.
                 let mut formats = [20, 32].into_iter();
                 let staged = formats.find_map(|bytes| index_file::objects(&index, bytes))?;
@@ -316,7 +316,7 @@ impl<'a> Repository<'a> {
         roots.extend(self.worktrees());
         for root in roots {
             for path in self.files_below(&root, "logs") {
-                let Said::Text(text) = self.said(&path) else {
+                let FileText::Text(text) = self.file_text(&path) else {
                     continue;
                 };
                 let Some(log) = text::reflog(&text) else {
@@ -354,7 +354,7 @@ impl<'a> Repository<'a> {
 
     /// Reads `HEAD` or a loose ref that is not as it was sent.
     fn reference(&mut self, path: &RelPath) -> Option<Reference> {
-        let Said::Text(text) = self.said(path) else {
+        let FileText::Text(text) = self.file_text(path) else {
             return None;
         };
         let reference = text::reference(&text);
@@ -365,19 +365,19 @@ impl<'a> Repository<'a> {
     }
 
     /// Reads a file that is not as it was sent, and notes one that can't be read.
-    fn said(&mut self, path: &RelPath) -> Said {
+    fn file_text(&mut self, path: &RelPath) -> FileText {
         let said = match self.volume.get(path) {
-            None => Said::Nothing,
-            held if held == self.baseline.get(path) => Said::AsSent,
+            None => FileText::Nothing,
+            held if held == self.baseline.get(path) => FileText::AsSent,
             Some(Entry::File { size, digest, .. }) => {
                 let room = self.room.get();
                 let text = (*size <= MAX_REF_TEXT.min(room)).then(|| (self.texts)(digest, *size));
                 self.room.set(room.saturating_sub(*size));
-                text.flatten().map_or(Said::Unreadable, Said::Text)
+                text.flatten().map_or(FileText::Unreadable, FileText::Text)
             }
-            Some(Entry::Dir | Entry::Symlink { .. }) => Said::Unreadable,
+            Some(Entry::Dir | Entry::Symlink { .. }) => FileText::Unreadable,
         };
-        if matches!(said, Said::Unreadable) {
+        if matches!(said, FileText::Unreadable) {
             self.unreadable.insert(raw(path));
         }
         said

@@ -8,8 +8,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use lazaret_protocol::{Members, StreamLimits};
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
-    BlobStore, Ending, FileSelector, GitMode, Hashing, PackError, Packed, SelectionSpec, Unpacked,
-    WorkspaceDir, pack, unpack, walk,
+    BlobStore, FileSelector, GitMode, Hashing, PackError, Packed, SelectionSpec, StreamEnd,
+    Unpacked, WorkspaceDir, pack, unpack, walk,
 };
 use lazaret_tree::escape;
 
@@ -30,7 +30,7 @@ pub(crate) fn unpacked(stream: &[u8]) -> Unpacked {
     let quarantine = BlobStore::create(&store.path().join("quarantine")).expect("private");
     let mut input = stream;
     let limits = StreamLimits::DEFAULT;
-    let unpacked = unpack(&mut input, limits, &quarantine, Ending::Trailer).expect("our stream");
+    let unpacked = unpack(&mut input, limits, &quarantine, StreamEnd::Trailer).expect("our stream");
     assert!(input.is_empty(), "the reader knows the end");
     unpacked
 }

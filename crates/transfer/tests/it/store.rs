@@ -9,7 +9,7 @@ use std::process::Command;
 use lazaret_protocol::StreamLimits;
 use lazaret_tests::hostile_tar::{Header, TarBuilder};
 use lazaret_tests::tree_text::{self, pattern};
-use lazaret_transfer::{BlobStore, BlobStoreError, Ending, InsertError, unpack};
+use lazaret_transfer::{BlobStore, BlobStoreError, InsertError, StreamEnd, unpack};
 use lazaret_tree::{Blobs, Digest};
 
 fn fresh() -> (tempfile::TempDir, PathBuf, BlobStore) {
@@ -233,7 +233,7 @@ fn flt_07_a_batch_that_breaks_off_is_taken_back() {
         .into_bytes();
     let mut reader = Then(&stream, |_: &mut [u8]| Err(io::Error::other("gone")));
     let limits = StreamLimits::DEFAULT;
-    let unpacked = unpack(&mut reader, limits, &quarantine, Ending::Plain);
+    let unpacked = unpack(&mut reader, limits, &quarantine, StreamEnd::Plain);
     assert_eq!(unpacked.unwrap_err().code().id, "io.read");
     // What was there before stays, what came with the batch is gone.
     assert_eq!(sizes(&path), before);
@@ -242,7 +242,7 @@ fn flt_07_a_batch_that_breaks_off_is_taken_back() {
     assert!(again.has(&known) && !again.has(&Digest::of(&pattern(1_300_000))));
     // And it goes on as if nothing had been.
     let whole = TarBuilder::new().file("a", pattern(1_300_000)).end();
-    unpack(&mut &whole[..], limits, &quarantine, Ending::Plain).unwrap();
+    unpack(&mut &whole[..], limits, &quarantine, StreamEnd::Plain).unwrap();
     let again = BlobStore::open(&path).unwrap();
     let mut read = Vec::new();
     let mut blob = again
@@ -286,7 +286,7 @@ fn in_a_small_disk() {
     let (_dir, path, quarantine) = fresh();
     let put = |numbers| {
         let (stream, limits) = (batch(numbers), StreamLimits::DEFAULT);
-        unpack(&mut &stream[..], limits, &quarantine, Ending::Plain)
+        unpack(&mut &stream[..], limits, &quarantine, StreamEnd::Plain)
     };
     put(0..10).unwrap();
     // 90 records find no room: 75 of them whole, and a part of one, would.

@@ -6,7 +6,7 @@ use std::io::Read;
 use lazaret_fuzz::targets::stream::Manifest;
 use lazaret_protocol::{StreamError, StreamLimits};
 use lazaret_tests::tree_text::{dump_content, quote};
-use lazaret_transfer::{BlobStore, Ending, UnpackError, Unpacked, unpack};
+use lazaret_transfer::{BlobStore, StreamEnd, UnpackError, Unpacked, unpack};
 use lazaret_tree::{Entry, Mode};
 
 /// Limits that no ordinary test reaches.
@@ -18,7 +18,7 @@ pub(crate) const LIMITS: StreamLimits = StreamLimits::DEFAULT;
 /// for each refusal and `S code name` for each note.
 #[track_caller]
 pub(crate) fn outcome(stream: impl Read) -> String {
-    outcome_within(stream, LIMITS, Ending::Plain)
+    outcome_within(stream, LIMITS, StreamEnd::Plain)
 }
 
 /// As [`outcome`], with other limits or another ending.
@@ -26,7 +26,7 @@ pub(crate) fn outcome(stream: impl Read) -> String {
 pub(crate) fn outcome_within(
     mut stream: impl Read,
     limits: StreamLimits,
-    ending: Ending,
+    ending: StreamEnd,
 ) -> String {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("quarantine");
@@ -102,6 +102,6 @@ pub(crate) fn rejected(stream: impl Read, code: &str) {
 }
 
 /// Reads a stream without a quarantine, for tests with very many streams.
-pub(crate) fn manifest(stream: impl Read, ending: Ending) -> Result<Manifest, StreamError> {
+pub(crate) fn manifest(stream: impl Read, ending: StreamEnd) -> Result<Manifest, StreamError> {
     lazaret_fuzz::targets::stream::manifest(stream, LIMITS, ending)
 }

@@ -2,7 +2,7 @@
 
 use lazaret_fuzz::targets::tar_crate::agrees;
 use lazaret_protocol::FileTime;
-use lazaret_transfer::Ending;
+use lazaret_transfer::StreamEnd;
 
 use crate::stream::{manifest, outcome, rejected};
 
@@ -61,7 +61,7 @@ fn archives_of_common_writers_are_accepted() {
 fn times_before_1970_are_read() {
     // Podman had set it to 0 before it wrote its archive.
     for stream in [&written_by!("gnu-pax")[..], written_by!("python-pax")] {
-        let members = manifest(stream, Ending::Plain).unwrap();
+        let members = manifest(stream, StreamEnd::Plain).unwrap();
         let old = members
             .iter()
             .find(|(member, _)| member.path.as_bytes() == b"old")

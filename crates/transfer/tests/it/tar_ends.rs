@@ -5,7 +5,7 @@ use std::io::Read as _;
 use insta::assert_snapshot;
 use lazaret_protocol::{Checksum, Members, Trailer};
 use lazaret_tests::hostile_tar::{Header, TarBuilder};
-use lazaret_transfer::Ending;
+use lazaret_transfer::StreamEnd;
 
 use crate::stream::{LIMITS, manifest, outcome, outcome_within, rejected};
 
@@ -26,7 +26,7 @@ fn trailer_of_two_files() -> Trailer {
 }
 
 fn with_trailer(stream: impl std::io::Read) -> String {
-    outcome_within(stream, LIMITS, Ending::Trailer)
+    outcome_within(stream, LIMITS, StreamEnd::Trailer)
 }
 
 /// Cut after every single byte, a stream is never taken for complete (TAR-34), also
@@ -47,10 +47,10 @@ fn tar_34_35_cut_at_every_byte() {
         };
         // Neither ending, neither reader.
         let cut = &stream[..length];
-        let found = manifest(cut, Ending::Trailer).map_err(|error| error.code().id);
+        let found = manifest(cut, StreamEnd::Trailer).map_err(|error| error.code().id);
         assert_eq!(found, Err(code), "{length}");
         if length < plain {
-            let found = manifest(cut, Ending::Plain).map_err(|error| error.code().id);
+            let found = manifest(cut, StreamEnd::Plain).map_err(|error| error.code().id);
             assert_eq!(found, Err(code), "{length}");
         }
         if boundary || length % 101 == 0 {

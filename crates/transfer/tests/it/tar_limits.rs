@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use lazaret_protocol::StreamLimits;
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder};
-use lazaret_transfer::Ending;
+use lazaret_transfer::StreamEnd;
 
 use crate::stream::{LIMITS, outcome_within, rejected};
 
@@ -37,7 +37,7 @@ impl<F: FnMut(u64) -> [u8; 512]> Read for Endless<F> {
 }
 
 fn within(stream: impl Read, limits: StreamLimits) -> String {
-    outcome_within(stream, limits, Ending::Plain)
+    outcome_within(stream, limits, StreamEnd::Plain)
 }
 
 /// The most memory that this process ever used, in KiB.

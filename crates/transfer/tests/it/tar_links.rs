@@ -5,7 +5,7 @@ use lazaret_tests::hostile_tar::{Field, Header, TarBuilder};
 
 use crate::stream::{LIMITS, outcome, outcome_within, rejected};
 use lazaret_protocol::StreamLimits;
-use lazaret_transfer::Ending;
+use lazaret_transfer::StreamEnd;
 
 /// Carried without being resolved, whatever it points to: the judge sees the
 /// target, and only if the change set has it.
@@ -91,7 +91,7 @@ fn tar_11_hard_link_becomes_a_copy_and_counts() {
         total_bytes: 8,
         ..LIMITS
     };
-    let text = outcome_within(&stream[..], limits, Ending::Plain);
+    let text = outcome_within(&stream[..], limits, StreamEnd::Plain);
     assert_eq!(text, "B limit.total_bytes\n");
     // The first name may be one that is not carried.
     let stream = TarBuilder::new()

@@ -9,7 +9,7 @@ use lazaret_fuzz::targets::tar_crate::agrees;
 use lazaret_protocol::{Checksum, Trailer};
 use lazaret_tests::Random;
 use lazaret_tests::hostile_tar::{Field, Header, TarBuilder, fix_checksum, pax_record};
-use lazaret_transfer::Ending;
+use lazaret_transfer::StreamEnd;
 
 use crate::stream::manifest;
 
@@ -26,7 +26,7 @@ fn values(old: u8) -> impl Iterator<Item = u8> {
 #[test]
 fn a_changed_header_byte_gives_the_same_manifest_or_an_error() {
     let stream = specimen();
-    let expected = manifest(&stream[..], Ending::Plain).unwrap();
+    let expected = manifest(&stream[..], StreamEnd::Plain).unwrap();
     assert_eq!(expected.len(), 8);
     let mut accepted = 0;
     for block in header_blocks(&stream) {
@@ -38,7 +38,7 @@ fn a_changed_header_byte_gives_the_same_manifest_or_an_error() {
             for value in values(stream[at]) {
                 let mut changed = stream.clone();
                 changed[at] = value;
-                if let Ok(manifest) = manifest(&changed[..], Ending::Plain) {
+                if let Ok(manifest) = manifest(&changed[..], StreamEnd::Plain) {
                     assert_eq!(manifest, expected, "byte {at} = {value}");
                     accepted += 1;
                 }
@@ -52,7 +52,7 @@ fn a_changed_header_byte_gives_the_same_manifest_or_an_error() {
 #[test]
 fn any_changed_byte_before_a_trailer_is_an_error() {
     let mut stream = specimen();
-    let members = manifest(&stream[..], Ending::Plain).unwrap();
+    let members = manifest(&stream[..], StreamEnd::Plain).unwrap();
     let (entries, bytes) = (members.len() as u64, 5 + 5 + 3);
     let trailer = Trailer {
         entries,
@@ -60,12 +60,12 @@ fn any_changed_byte_before_a_trailer_is_an_error() {
         stream: Checksum::of(&stream),
     };
     stream.extend_from_slice(&trailer.encode());
-    assert!(manifest(&stream[..], Ending::Trailer).is_ok());
+    assert!(manifest(&stream[..], StreamEnd::Trailer).is_ok());
     for at in 0..stream.len() {
         for value in values(stream[at]) {
             let mut changed = stream.clone();
             changed[at] = value;
-            let read = manifest(&changed[..], Ending::Trailer);
+            let read = manifest(&changed[..], StreamEnd::Trailer);
             assert!(read.is_err() || changed == stream, "byte {at} = {value}");
         }
     }

@@ -19,7 +19,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use self::agent::{AgentEnd, AgentInput, AgentOutput};
 use self::session::EditorSession;
-use super::target::{Target, Wanted, be_keeper};
+use super::target::{Target, TargetArgs, be_keeper};
 use crate::app::{App, CommandLine};
 use crate::environment::StreamKind;
 use crate::exit_code::ExitCode;
@@ -55,8 +55,8 @@ pub struct Args {
 }
 
 impl Args {
-    fn wanted(&self) -> Wanted<'_> {
-        Wanted {
+    fn wanted(&self) -> TargetArgs<'_> {
+        TargetArgs {
             verb: "acp",
             target: &self.target,
             workspace: self.workspace.as_deref(),

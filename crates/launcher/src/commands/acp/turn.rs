@@ -38,7 +38,7 @@ pub(super) fn look(id: &SessionId, apply: ApplyMode, app: &App) -> Result<String
     let allowlist = allowlist::load(&app.env)?;
     let cx = running.cx(&store, app)?;
     let mut live_view = running.view(&cx)?;
-    let LiveSnapshot::Seen(seen) = live_view.snapshot()? else {
+    let LiveSnapshot::Taken(seen) = live_view.snapshot()? else {
         return Err(ended());
     };
     let collection = match seen.found {

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use lazaret_session::ask::request::{AskRequest, MAX_BYTES};
-use lazaret_session::ask::turns::{Known, Ticket, Turns};
+use lazaret_session::ask::turns::{IdMatch, Ticket, Turns};
 use lazaret_session::mail::exchange::process;
 
 use self::report::{Report, Reporter};
 use super::mail;
-use super::target::{LOOK, Target, Wanted, be_keeper, interrupted};
+use super::target::{LOOK, Target, TargetArgs, be_keeper, interrupted};
 use crate::app::App;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, OrFail as _};
@@ -50,8 +50,8 @@ pub struct Args {
 }
 
 impl Args {
-    fn wanted(&self) -> Wanted<'_> {
-        Wanted {
+    fn wanted(&self) -> TargetArgs<'_> {
+        TargetArgs {
             verb: "ask",
             target: &self.target,
             workspace: self.workspace.as_deref(),
@@ -92,12 +92,12 @@ fn answer(args: &Args, reporter: &mut Reporter<'_>, app: &App) -> Result<ExitCod
     };
     let broken = "what was answered can't be read or kept";
     match turns.known(&request).or_fail(FailureKind::State, broken)? {
-        Known::New => {}
-        Known::Answered(answer) => {
+        IdMatch::New => {}
+        IdMatch::Answered(answer) => {
             reporter.answered_before(target.session(), &answer);
             return Ok(ExitCode::SUCCESS);
         }
-        Known::Other => {
+        IdMatch::Other => {
             let text = "another request with this \"id\" was answered";
             return Err(Failure::message(FailureKind::Refused, text).hinted(
                 "Give each request an \"id\" of its own; the same one only to repeat it.",

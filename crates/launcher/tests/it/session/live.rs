@@ -148,7 +148,7 @@ impl Running {
 /// The changed paths of a look.
 #[track_caller]
 fn seen(running: &Running, look: LiveSnapshot) -> Vec<String> {
-    let LiveSnapshot::Seen(seen) = look else {
+    let LiveSnapshot::Taken(seen) = look else {
         panic!("{look:?}");
     };
     let cx = running.world.cx();
@@ -193,7 +193,7 @@ fn a_second_look_at_an_unchanged_volume_does_not_pause() {
     let mut live_view = LiveView::open(&cx, running.dir(), record, running.world.image()).unwrap();
     assert!(matches!(
         live_view.snapshot().unwrap(),
-        LiveSnapshot::Seen(_)
+        LiveSnapshot::Taken(_)
     ));
     // The engine would refuse a pause from now on.
     running.world.engine.order(Some(Fault {
@@ -216,7 +216,7 @@ fn a_pause_that_the_engine_refused_is_asked_for_again() {
         kind: Kind::Refused,
     }));
     let looked = running.look();
-    assert!(matches!(looked, Ok(LiveSnapshot::Seen(_))), "{looked:?}");
+    assert!(matches!(looked, Ok(LiveSnapshot::Taken(_))), "{looked:?}");
     assert!(running.world.engine.met());
     running.end();
 }
@@ -237,7 +237,7 @@ fn flt_09_whatever_fails_while_looking_the_command_goes_on() {
             let looked = running.look();
             if !running.world.engine.met() {
                 assert!(
-                    matches!(looked, Ok(LiveSnapshot::Seen(_))),
+                    matches!(looked, Ok(LiveSnapshot::Taken(_))),
                     "{fault:?}: {looked:?}"
                 );
                 break;

@@ -49,7 +49,7 @@ fn a_place_is_taken_by_one_run_and_goes_with_it() {
             before + 1,
             "the command's container was there"
         );
-        assert_eq!(world.record().unwrap().berth, Some(tag));
+        assert_eq!(world.record().unwrap().pool_slot, Some(tag));
         world.gate(collected).unwrap();
         assert_eq!(world.left(), Vec::<String>::new());
         assert!(world.workspace().contains("three"), "{}", world.workspace());
@@ -63,7 +63,10 @@ fn what_does_not_fit_is_left_and_then_replaced() {
     other.limits.pids += 1;
     world.fill(&other, 1).unwrap();
     world.run().unwrap();
-    assert_eq!((world.ready(), world.record().unwrap().berth), (1, None));
+    assert_eq!(
+        (world.ready(), world.record().unwrap().pool_slot),
+        (1, None)
+    );
 
     let filled = world.fill(&world.filling(), 2).unwrap();
     let expected = Filled {
@@ -96,7 +99,7 @@ fn a_place_that_runs_no_more_is_removed_and_the_run_goes_on() {
     };
     world.engine.fake.end_container(&container, ended);
     world.run().unwrap();
-    assert_eq!(world.record().unwrap().berth, None);
+    assert_eq!(world.record().unwrap().pool_slot, None);
     assert_eq!((world.ready(), world.left()), (0, vec![]));
 }
 
@@ -222,7 +225,7 @@ fn flt_14_a_place_that_is_taken_while_a_sweep_lists_is_left() {
         sweep(&world.cx(), &world.store).unwrap();
         let cycle = told.recv().unwrap();
         let record = world.record().unwrap();
-        assert!(record.berth.is_some(), "it took the place");
+        assert!(record.pool_slot.is_some(), "it took the place");
         assert_eq!(world.left(), [record.volume().to_string()]);
         world.gate(cycle.collected).unwrap();
     }

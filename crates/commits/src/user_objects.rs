@@ -14,7 +14,7 @@ use crate::git::{Git, GitError, IsCancelled};
 
 /// An object directory, and a repository in which git can be asked about it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Known<'a> {
+pub(crate) struct UserObjects<'a> {
     pub(crate) git: &'a Git,
     /// The repository.
     pub(crate) dir: &'a Path,
@@ -22,7 +22,7 @@ pub(crate) struct Known<'a> {
     pub(crate) objects: &'a Path,
 }
 
-impl Known<'_> {
+impl UserObjects<'_> {
     /// Returns which of these objects are there.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ mod tests {
             let missing = run(&user, &["hash-object", "--stdin"], "missing");
             let id = |text: &String| ObjectId::from_hex(text.as_bytes()).expect("an id");
             let ids = [&missing, &packed, &empty_tree, &loose].map(id);
-            let known = Known {
+            let known = UserObjects {
                 git: &git,
                 dir: &asking,
                 objects: &user.join("objects"),
@@ -145,7 +145,7 @@ mod tests {
     fn a_git_that_fails_says_so() {
         let git = Git::find("/usr/bin:/bin".as_ref(), Path::new("/nowhere")).expect("git");
         let root = tempfile::tempdir().expect("a directory");
-        let known = Known {
+        let known = UserObjects {
             git: &git,
             dir: root.path(),
             objects: root.path(),
