@@ -63,7 +63,8 @@ pub(super) fn home(
     }
     if let Some(size) = &raw.size {
         if keep == HomeKeep::Session {
-            let what = "size` of a home that is kept is not available yet in this version";
+            let what =
+                "size` has no meaning if `home.keep` is \"session\": `limits.disk` counts it";
             return wrong(size.span(), what);
         }
         if size.get_ref().0 == 0 {
@@ -160,7 +161,7 @@ mod tests {
         p.toml:2:35: `home.seed`: found "a", expected files in the home such as "~/.claude/settings.json"
         p.toml:2:35: `home.seed`: found "~/../a", expected files in the home such as "~/.claude/settings.json"
         p.toml:2:37: `home.memory`: found "~/*", expected files in the home such as "~/.claude/settings.json"
-        p.toml:2:35: `home.size` of a home that is kept is not available yet in this version
+        p.toml:2:35: `home.size` has no meaning if `home.keep` is "session": `limits.disk` counts it
         p.toml:2:13: `home.size`: found 0, expected at least 1
         p.toml:2:6: unknown key `mode`, expected one of `keep`, `size`, `seed`, `memory`
         p.toml:4:35: `home.seed`: `files.a` lies there already
