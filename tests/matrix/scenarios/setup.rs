@@ -9,6 +9,7 @@ scenarios! {
     "setup/runs-once" => once;
     "setup/fails" => fails;
     "setup/is-interrupted" => interrupted;
+    "setup/fills-the-disk" => fills_the_disk;
 }
 
 const TREE: &str = "f a \"a\\n\"";
@@ -131,6 +132,43 @@ fn fails(ctx: &Ctx) -> Result<(), String> {
     ctx.exits(120, work, "cat made")?.expect_text("work")?;
     ctx.ok("discard s --yes")?;
     ctx.ok("rm s").map(drop)
+}
+
+/// A step that fills the copy, and one that fills the data of a service.
+fn fills_the_disk(ctx: &Ctx) -> Result<(), String> {
+    ctx.workspace("project", TREE);
+    let small = "[limits]\ndisk = \"64m\"\ninodes = 2000\n";
+    let service =
+        "[services.db]\nimage = \"base\"\ndata = \"/data\"\ncommand = [\"sleep\", \"600\"]\n";
+    for (fill, place, word) in [
+        (
+            "head -c 100m /dev/zero > big",
+            "command",
+            "`limits.disk` allows 64.0 MiB",
+        ),
+        (
+            "head -c 100m /dev/zero > /data/big",
+            "db",
+            "`limits.disk` allows 64.0 MiB",
+        ),
+        (
+            "for i in $(seq 4000); do : > $i; done",
+            "command",
+            "`limits.inodes` allows 2,000 files",
+        ),
+    ] {
+        let script = format!("{fill}; exec sleep 600");
+        profile(ctx, &script, &format!("in = \"{place}\"\n{small}{service}"));
+        let ended = ctx
+            .exits(125, "run stepped -w project --name s", "echo it ran")?
+            .expect_text("setup step 1 was ended: the session holds ")?
+            .expect_text(word)?;
+        expect("the command did not start", || {
+            !ended.stdout.contains("it ran")
+        })?;
+        expect_eq("what is left", &ctx.objects()?.len(), &0)?;
+    }
+    Ok(())
 }
 
 /// By the user, and by the end of either process.

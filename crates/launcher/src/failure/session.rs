@@ -17,6 +17,7 @@ use lazaret_session::keeper::connection::KeeperError;
 use lazaret_session::keeper::message::RefusalCode;
 use lazaret_session::lifecycle::collect::CollectError;
 use lazaret_session::lifecycle::create::CreateError;
+use lazaret_session::lifecycle::disk_limits::{DiskExcess, ExceededBy};
 use lazaret_session::lifecycle::file_limit::{SizeError, TooLarge};
 use lazaret_session::lifecycle::fill::FillError;
 use lazaret_session::lifecycle::guard::GuardError;
@@ -251,7 +252,26 @@ words!(SetupStepError: Interrupted | Engine | Io;
         );
         setup_failed(&text, &log)
     }
+    SetupStepError::DiskFull { number, argv, excess } => {
+        let (held, limit, key) = in_words(excess);
+        let text = format!(
+            "setup step {number} was ended: the session holds {held}, and `{key}` allows {limit}: {}",
+            show_command(&argv)
+        );
+        Self::message(FailureKind::Service, text)
+            .hinted(format!("The command did not start. Set `{key}` in the profile."))
+    }
 );
+
+/// Returns what a session holds and may hold, and by which key of a profile.
+fn in_words(excess: DiskExcess) -> (String, String, &'static str) {
+    let DiskExcess { used, limits, by } = excess;
+    let files = |inodes| format!("{} files", count(inodes));
+    match by {
+        ExceededBy::Bytes => (bytes(used.bytes), bytes(limits.bytes), "limits.disk"),
+        ExceededBy::Inodes => (files(used.inodes), files(limits.inodes), "limits.inodes"),
+    }
+}
 
 fn setup_failed(text: &str, log: &[String]) -> Failure {
     let text = match log {

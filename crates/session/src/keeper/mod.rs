@@ -249,8 +249,10 @@ impl CommandIo for Keeper {
     }
 
     fn disk_limits(&self) -> Option<DiskLimits> {
-        let reachable = self.live.get()?;
-        Some(reachable.hub.disk_limits())
+        let reachable = self.live.get();
+        Some(reachable.map_or(self.options.limits.disk, |reachable| {
+            reachable.hub.disk_limits()
+        }))
     }
 
     fn disk(&self, state: DiskState) {

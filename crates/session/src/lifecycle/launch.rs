@@ -10,6 +10,7 @@ use crate::audit::Durability;
 use crate::audit::event::AuditEvent;
 use crate::context::SessionContext;
 use crate::event::Event;
+use crate::lifecycle::disk_limits::DiskLimits;
 use crate::lifecycle::fill::FilledContainer;
 use crate::lifecycle::guard::Guarded;
 use crate::lifecycle::setup::Launched;
@@ -106,12 +107,15 @@ impl Guarded {
         mut self,
         cx: &SessionContext<'_>,
         spec: &RunSpec<'_>,
+        disk_limits: Option<DiskLimits>,
     ) -> Result<Self, SetupStepError> {
         let network = self.container.network.as_ref();
         StepRunner {
             cx,
             spec,
             dir: &self.setup.dir(),
+            record: self.setup.record(),
+            disk_limits,
             agent: &self.container.agent,
             spawner: &self.container.spawner,
             placement: self.container.pending.placement,

@@ -83,7 +83,8 @@ pub fn run(
         let created = opened.create(cx, store, spec)?;
         let filled = created.fill(cx, spec)?;
         let guarded = filled.guard(cx, spec)?;
-        let ready = guarded.serve(cx, spec)?.set_up(cx, spec)?;
+        let served = guarded.serve(cx, spec)?;
+        let ready = served.set_up(cx, spec, io.disk_limits())?;
         let mut running = ready.launch(cx, spec)?;
 
         // However the command ends, what is done beside it stops waiting for that.

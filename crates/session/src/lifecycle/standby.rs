@@ -108,7 +108,10 @@ impl StandbyExporter {
 }
 
 /// Creates and starts the container; removed again with the lease.
-fn start(
+///
+/// # Errors
+/// The engine's, or a control that it can't enforce.
+pub(crate) fn start(
     cx: &SessionContext<'_>,
     record: &Record,
     image: &Pinned,

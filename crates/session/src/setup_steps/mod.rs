@@ -5,6 +5,7 @@
 //! session, unless what it made may be gone: [`done`] says when. A step that fails keeps the
 //! command from starting.
 
+mod disk;
 mod done;
 mod run;
 
@@ -14,6 +15,7 @@ use lazaret_runtime::{EngineError, ServiceName};
 use lazaret_tree::PathError;
 
 use crate::cancel::Interrupted;
+use crate::lifecycle::disk_limits::DiskExcess;
 
 pub(crate) use self::run::{CopyAge, StepRunner};
 
@@ -101,5 +103,15 @@ pub enum SetupStepError {
         within: Duration,
         /// The end of its log.
         log: Vec<String>,
+    },
+    /// The session holds more than it may: the step that ran was ended.
+    #[error("setup step {number} was ended: the session holds more than its limits allow")]
+    DiskFull {
+        /// The number of the step, from 1.
+        number: usize,
+        /// What ran.
+        argv: Vec<String>,
+        /// What is too much.
+        excess: DiskExcess,
     },
 }

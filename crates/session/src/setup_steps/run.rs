@@ -1,6 +1,7 @@
 //! Runs the setup steps that are due.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use lazaret_egress::Patterns;
@@ -11,11 +12,15 @@ use lazaret_runtime::{
 };
 use lazaret_tree::PathError;
 
+use super::disk::StepDiskWatch;
 use super::done::{DoneStep, DoneSteps};
 use super::{Repeat, SetupStep, SetupStepError, StepPlace};
+use crate::cancel::{Cancel, Interrupted};
 use crate::context::SessionContext;
 use crate::engine::attempt::{Attempt, Streams, run_to_end};
 use crate::event::Event;
+use crate::lifecycle::disk_limits::{DiskExcess, DiskLimits};
+use crate::lifecycle::latch::Latch;
 use crate::lifecycle::supervise::Output as _;
 use crate::output::relay::CommandOutputSink;
 use crate::porter::credentials::CredentialLender;
@@ -23,6 +28,7 @@ use crate::services::{RunningService, StartedServices};
 use crate::spec::RunSpec;
 use crate::store::SessionDir;
 use crate::store::file::{private_dir, remove_dir};
+use crate::store::record::Record;
 use crate::store::run_log::{LogFile, last_lines, setup_dir};
 
 /// How many lines of a log say why a step failed.
@@ -34,6 +40,9 @@ pub(crate) struct StepRunner<'a> {
     pub(crate) cx: &'a SessionContext<'a>,
     pub(crate) spec: &'a RunSpec<'a>,
     pub(crate) dir: &'a SessionDir,
+    pub(crate) record: &'a Record,
+    /// What the session may hold; `None` if that is not watched.
+    pub(crate) disk_limits: Option<DiskLimits>,
     /// The command's container.
     pub(crate) agent: &'a HardenedSpec,
     pub(crate) spawner: &'a Spawner,
@@ -62,6 +71,27 @@ struct DueStep<'a> {
     step: &'a SetupStep,
     site: Site<'a>,
     note: DoneStep,
+}
+
+/// What ends a step before its time.
+#[derive(Clone, Copy)]
+struct StepEnd<'a> {
+    stop: &'a Cancel,
+    /// Why, unless the user wants an end.
+    excess: &'a Latch<DiskExcess>,
+}
+
+impl StepEnd<'_> {
+    fn cause(self, due: &DueStep<'_>) -> SetupStepError {
+        match self.excess.get() {
+            Some(excess) => SetupStepError::DiskFull {
+                number: due.number,
+                argv: due.step.argv.clone(),
+                excess,
+            },
+            None => Interrupted.into(),
+        }
+    }
 }
 
 /// Where one step runs.
@@ -94,10 +124,35 @@ impl StepRunner<'_> {
         if due.is_empty() {
             return Ok(());
         }
+        let stop = Cancel::new();
+        let (over, excess) = (Latch::default(), Latch::default());
+        let counted = self.spec.counted_volumes(&self.record.owner());
+        let passed_on = stop.clone();
+        let _guard = self.cx.cancel.guard(move |_| passed_on.raise());
         (self.cx).phase("setup", |_| {
-            due.into_iter().try_for_each(|due| {
-                self.step(&due)?;
-                Ok(done.add(due.note)?)
+            thread::scope(|beside| {
+                let _over = over.set_on_drop(());
+                if let Some(limits) = self.disk_limits {
+                    let watch = StepDiskWatch {
+                        cx: self.cx,
+                        porter: &self.spec.porter,
+                        record: self.record,
+                        counted: &counted,
+                        limits,
+                        over: &over,
+                        excess: &excess,
+                        stop: &stop,
+                    };
+                    beside.spawn(|| watch.until_over());
+                }
+                let end = StepEnd {
+                    stop: &stop,
+                    excess: &excess,
+                };
+                due.into_iter().try_for_each(|due| {
+                    self.step(&due, end)?;
+                    Ok(done.add(due.note)?)
+                })
             })
         })
     }
@@ -124,12 +179,12 @@ impl StepRunner<'_> {
         }
     }
 
-    fn step(&self, due: &DueStep<'_>) -> Result<(), SetupStepError> {
+    fn step(&self, due: &DueStep<'_>, end: StepEnd<'_>) -> Result<(), SetupStepError> {
         let DueStep {
             number, step, site, ..
         } = due;
         let number = *number;
-        self.cx.cancel.check()?;
+        end.stop.check().map_err(|_| end.cause(due))?;
         let log_dir = setup_dir(self.dir, number);
         remove_dir(&log_dir)?;
         private_dir(&log_dir)?;
@@ -149,7 +204,7 @@ impl StepRunner<'_> {
         };
         let began = Instant::now();
         let process = site.spawn(step)?;
-        let attempt = run_to_end(process, streams, step.within, self.cx.cancel);
+        let attempt = run_to_end(process, streams, step.within, end.stop);
         sink.finish();
         let log = || -> Result<_, PathError> { last_lines(&log_dir, LAST_LINES) };
         let argv = step.argv.clone();
@@ -173,10 +228,7 @@ impl StepRunner<'_> {
                 within: step.within,
                 log: log()?,
             }),
-            Attempt::Cancelled => {
-                self.cx.cancel.check()?;
-                Ok(())
-            }
+            Attempt::Cancelled => Err(end.cause(due)),
         }
     }
 
