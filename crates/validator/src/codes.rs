@@ -91,7 +91,7 @@ finding_codes! {
     MANIFEST_SCRIPT = "manifest.script", [Warn], "something that is run by name, or that a tool runs or loads", ["SUS-15", "SUS-18"];
     MANIFEST_SETTING = "manifest.setting", [Warn], "configures what is installed or run", ["SUS-15"];
     MANIFEST_UNREADABLE = "manifest.unreadable", [Block, Warn], "can't be read as a manifest; blocked if it could be before", ["SUS-15", "SUS-18"];
-    MODE_EXECUTABLE = "mode.executable", [Warn, Note], "becomes executable, or is new and executable; a note for a script among others", ["AUD-02", "SUS-26"];
+    MODE_EXECUTABLE = "mode.executable", [Warn, Note], "becomes executable, or is new and executable; a note for a script that has to be named to run", ["AUD-02", "SUS-26"];
     NAME_COLLISION = "name.collision", [Block, Warn], "where names fold, this is the same file as another; blocked if the destination folds", ["TAR-44", "TAR-45"];
     NAME_CONFUSABLE = "name.confusable", [Warn], "the name looks like another one: letters of several alphabets that look alike", ["AUD-07"];
     NAME_INVISIBLE = "name.invisible", [Block, Warn], "the name has characters that are not seen or reorder others", ["TAR-43"];

@@ -222,7 +222,7 @@ fn every_kind_of_change_says_what_it_is() {
     [!] ~ src/conflict.c <conflict>
     [x] ~ src/hunks.c
     [x] ~ src/merged.c <merged>
-    [x] ~ tool.sh; warn mode.executable
+    [x] ~ tool.sh; note mode.executable
     [!]   a\u{1b}]0;x\u{7}; stays: there is nothing here that could be applied; block name.control
     ");
 }

@@ -148,8 +148,8 @@ fn sus_34_rules_beside_those_of_the_workspace() {
 fn sus_34_what_is_loaded_by_being_there_warns_and_floods_are_counted() {
     assert_snapshot!(said("f .gitignore \"*.pyc\\nout/\\n\"", "f m.pyc \"1\"\nf out/a \"1\"\nf out/b \"1\"\nx out/run \"1\""), @"
     warn git.ignored m.pyc: git ignores it, so `git status` does not show it
-    warn mode.executable out/run: is new and executable
     note git.ignored out/a: git ignores `out`, so `git status` shows none of its 3 new files
+    note mode.executable out/run: is a new script
     ");
     let many: String = (0..30).map(|n| format!("f f{n:02}.log \"1\"\n")).collect();
     let found = said("f .gitignore \"*.log\\n\"", &many);

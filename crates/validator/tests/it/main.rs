@@ -4,6 +4,7 @@ mod alarms;
 mod approval;
 mod content;
 mod deletions;
+mod everyday;
 mod git;
 mod git_config;
 mod git_files;

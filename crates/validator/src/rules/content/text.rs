@@ -55,7 +55,7 @@ pub(in crate::rules) fn shebang(
     };
     let message = format!("{message}: `{}`", shown(&String::from_utf8_lossy(first)));
     let severity = match pair.change().before {
-        None if runs_by_name(context, pair) => Severity::Note,
+        None if runs_by_name(context, pair.path(), pair.after()) => Severity::Note,
         _ => Severity::Warn,
     };
     report.line((pair.path(), 1), severity, codes::CONTENT_SHEBANG, message);

@@ -257,14 +257,14 @@ fn is_unknown(path: &RelPath, names: &[Cow<'_, str>], entry: &Entry) -> bool {
         return directories.is_empty() && is_word && !ordinary.any(|known| known == ending);
     }
     let mut ordinary = ORDINARY_NAMES.split_ascii_whitespace();
-    // `mode.executable` says it of a program.
-    if *mode == Mode::Executable || ordinary.any(|known| known == name) {
+    if ordinary.any(|known| known == name) {
         return false;
     }
     // `Appraisals`, `BUCK`: the files of tools are written like that.
     let is_capital = path.file_name().starts_with(|c: char| c.is_uppercase());
     let is_program = directories.last().is_some_and(|directory| {
-        ["bin", "sbin", "scripts", "tools", "hooks"].contains(&&**directory)
+        // `mode.executable` says it of a program.
+        *mode == Mode::Plain && ["bin", "sbin", "scripts", "tools", "hooks"].contains(&&**directory)
     });
     is_program || (name.ends_with("file") && name.len() > 4) || (is_capital && name.len() > 2)
 }
