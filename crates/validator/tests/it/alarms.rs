@@ -216,7 +216,6 @@ fn sus_31_a_file_of_habit_in_a_new_directory_is_for_the_record() {
     // What is found by itself, or steers an agent, counts wherever it lies.
     for path in [
         "new/BUILD.bazel",
-        "new/conftest.py",
         "new/AGENTS.md",
         "new/.tool/x.json",
         "new/gradle/x.toml",

@@ -66,3 +66,14 @@ fn aud_02_a_new_script_below_the_top_is_run_by_its_name() {
         stops("", &format!("x {path} \"{text}\""));
     }
 }
+
+#[test]
+fn sus_18_a_conftest_that_comes_with_its_tests() {
+    let before = "f tests/test_a.py \"a\"";
+    let with = |path: &str, text: &str| format!("{before}\n{}", file(path, text));
+    passes(before, &with("new/tests/conftest.py", "import pytest\n"));
+    for text in ["import subprocess\n", "def pytest_configure(config):\n"] {
+        stops(before, &with("new/tests/conftest.py", text));
+    }
+    stops(before, &with("tests/conftest.py", "import pytest\n"));
+}

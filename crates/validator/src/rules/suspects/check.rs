@@ -110,20 +110,26 @@ pub(in crate::rules) fn contents(
     let Some(entry) = &change.after else { return };
     for suspect in all(path, entry) {
         if Weight::of(suspect, change, context) == Some(Weight::Lines) {
-            added(suspect, pair, report);
+            added(context, suspect, pair, report);
         }
     }
 }
 
 /// Says which of the lines that are added start something; or, for the record, that none does.
-fn added(suspect: &'static Suspect, pair: &FilePair<'_>, report: &mut FindingBuffer) {
+fn added(
+    context: &Context<'_>,
+    suspect: &'static Suspect,
+    pair: &FilePair<'_>,
+    report: &mut FindingBuffer,
+) {
     let path = pair.path();
     let Some(bytes) = pair.after().bytes() else {
         // What can't be looked into is as suspect as its name.
         return report.path(path, suspect.severity, &suspect.code, suspect.code.reason);
     };
-    let is_new = pair.change().before.is_none();
-    if suspect.change == By::Fixtures && is_new && !commands::is_fixtures(bytes) {
+    let change = pair.change();
+    let counts = change.before.is_none() && counts_there(suspect.place, change, context);
+    if suspect.change == By::Fixtures && counts && !commands::is_fixtures(bytes) {
         return report.path(path, suspect.severity, &suspect.code, suspect.code.reason);
     }
     let (mut found, mut count) = (FileFindings::default(), 0_usize);
@@ -167,10 +173,10 @@ impl Weight {
             return by_name;
         };
         match (suspect.change, before) {
+            (By::Fixtures, None) => Some(Self::Lines),
             (_, None) if !counts_there(suspect.place, change, context) => {
                 Some(Self::Name(Severity::Note))
             }
-            (By::Fixtures, None) => Some(Self::Lines),
             (By::Name, _) | (_, None) => by_name,
             (By::Nothing, Some(Entry::File { .. })) => None,
             (By::Record, Some(Entry::File { .. })) => Some(Self::Name(Severity::Note)),

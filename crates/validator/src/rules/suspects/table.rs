@@ -50,7 +50,8 @@ pub(crate) enum Change {
     Lines,
     /// The same, and any indented line is a command of something that runs by name.
     Recipes,
-    /// The lines, also of a new file: it may hold nothing but fixtures of tests.
+    /// The lines, also of a new file: it may hold nothing but fixtures of tests. One that comes
+    /// with the tests around it runs no more than they do, but its lines still decide.
     Fixtures,
     /// Nothing: only a new file is suspect.
     Nothing,
@@ -179,7 +180,7 @@ pub(crate) const SUSPECTS: &[Suspect] = &[
     row("SUS-17", "suspect.build_script", Warn, "runs at build", "build.rs rustfmt.toml .rustfmt.toml").changed(Change::Lines).tried("crates/a/build.rs", "rebuild.rs"),
     row("SUS-18", "suspect.python_site", Block, "runs whenever Python starts", "sitecustomize.py usercustomize.py *.pth").tried("lib/x.pth", "depth.py x.pthx"),
     row("SUS-18", "suspect.python_build", Warn, "runs at build, install or test", "setup.py pytest.ini").changed(Change::Lines).only(Place::KnownDirectory).tried("setup.py", "setups.py"),
-    row("SUS-18", "suspect.python_build", Warn, "runs at build, install or test", "conftest.py").changed(Change::Fixtures).tried("tests/conftest.py", "tests/test_conftest.py"),
+    row("SUS-18", "suspect.python_build", Warn, "runs at build, install or test", "conftest.py").changed(Change::Fixtures).only(Place::KnownDirectory).tried("conftest.py", "tests/test_conftest.py"),
     row("SUS-19", "suspect.gradle_wrapper", Block, "the wrapper downloads and runs what it names", "gradlew* gradle-wrapper.jar gradle-wrapper.properties mvnw* .mvn/**").tried("gradlew.bat", "gradle.md"),
     row("SUS-19", "suspect.gradle_build", Warn, "runs at build", "init.gradle* settings.gradle* build.gradle* gradle.properties").changed(Change::Lines).only(Place::KnownDirectory).tried("build.gradle.kts", "gradle.propertiesx"),
     row("SUS-20", "suspect.build_system", Warn, "runs at build", ".bazelrc workspace workspace.bazel module.bazel .buckconfig cmakelists.txt cmakepresets.json meson.build configure").changed(Change::Lines).tried("src/CMakeLists.txt configure", "configure.md cmakelists.md"),
