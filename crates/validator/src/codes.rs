@@ -24,7 +24,7 @@ finding_codes! {
     DELETED_IGNORE_FILE = "deleted.ignore_file", [Warn], "git will show, and `git add` take, what the deleted file hid", ["AUD-03"];
     DELETED_LEFT_OUT = "deleted.left_out", [Warn], "a commit deletes a file that stayed out of the copy, so that its author never had it", ["GIT-26"];
     DELETED_MANY = "deleted.many", [Warn], "more than a quarter of the files, and at least eight, are deleted or emptied", ["SUS-36"];
-    DELETED_TEST = "deleted.test", [Warn, Note], "a test was deleted, and was not moved elsewhere; a note if the code that it tests went too", ["AUD-03"];
+    DELETED_TEST = "deleted.test", [Warn, Note], "a test was deleted, and was not moved elsewhere; a note if the code that it tests went too, or if another test of such a name replaces it", ["AUD-03"];
     GIT_ALIAS = "git.alias", [Block], "some file system takes this name for `.git`", ["GIT-07", "GIT-08"];
     GIT_ALTERNATES = "git.alternates", [Block], "objects would come from elsewhere", ["GIT-10"];
     GIT_ATTRIBUTES = "git.attributes", [Block, Warn], "a line that is added chooses a program, or another form of the contents; blocked if your git configuration has that program", ["GIT-11"];

@@ -77,3 +77,42 @@ fn sus_18_a_conftest_that_comes_with_its_tests() {
     }
     stops(before, &with("tests/conftest.py", "import pytest\n"));
 }
+
+#[test]
+fn aud_03_a_test_that_another_one_replaces() {
+    let lines = |name: &str| format!("{name} one\n{name} two\n{name} three\n");
+    let kept = file("src/talk.go", "code");
+    let with = |tests: &[(&str, &str)]| {
+        let tests = tests.iter().map(|(path, text)| file(path, text));
+        let all: Vec<String> = tests.chain([kept.clone()]).collect();
+        all.join("\n")
+    };
+    for (old, new) in [
+        ("src/talk_test.go", "src/pty_talk_test.go"),
+        ("web/key-size-sticks.spec.ts", "web/key-auto-size.spec.ts"),
+        (
+            "tests/test_gateway_resume.py",
+            "tests/test_gateway_start.py",
+        ),
+    ] {
+        let before = with(&[(old, &lines("old"))]);
+        let after = with(&[(new, &lines("new"))]);
+        passes(&before, &after);
+        assert!(check(&before, &after).contains("note deleted.test"));
+        // It is as long, and lies beside the old one.
+        stops(&before, &with(&[(new, "new\n")]));
+        stops(&before, &with(&[(&format!("other/{new}"), &lines("new"))]));
+    }
+    // Each new test stands for one, and not for one that was moved there.
+    let (one, two) = (lines("one"), lines("two"));
+    let before = with(&[("src/a_b_test.go", &one), ("src/a_c_test.go", &two)]);
+    stops(&before, &with(&[("src/a_d_test.go", &lines("new"))]));
+    stops(&before, &with(&[("src/a_d_test.go", &one)]));
+    // Another name, code and data are no such test.
+    for path in ["src/other_test.go", "src/a_d.go", "tests/a_c.json"] {
+        stops(
+            &before,
+            &with(&[("src/a_b_test.go", &one), (path, &lines("new"))]),
+        );
+    }
+}

@@ -79,7 +79,7 @@ impl<'a> DeletedCode<'a> {
 }
 
 /// Returns what a test is named for: `a` of `test_a.py`, `a.spec.ts` and `a_test.go`.
-fn tested(name: &str) -> &str {
+pub(in crate::rules) fn tested(name: &str) -> &str {
     const ENDS: [&str; 7] = [
         "_test", ".test", "_spec", ".spec", "_tests", "Tests", "Test",
     ];

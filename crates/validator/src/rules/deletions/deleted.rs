@@ -12,6 +12,7 @@ use crate::finding_buffer::FindingBuffer;
 use crate::rules::Context;
 use crate::rules::deletions::code::{DeletedCode, is_code};
 use crate::rules::deletions::moves::Moves;
+use crate::rules::deletions::replaced::Replacements;
 use crate::rules::deletions::test_files::is_test;
 use crate::rules::git::names::GitFile;
 
@@ -24,6 +25,7 @@ pub(in crate::rules) fn check(context: &Context<'_>, report: &mut FindingBuffer)
     let brought: HashSet<&Digest> = context.changes.iter().filter_map(brings).collect();
     let mut moves = None;
     let mut code = None;
+    let mut replacements = None;
     let is_gone = |path: &RelPath| {
         let change = context.changes.get(path);
         change.is_some_and(|change| change.after.is_none())
@@ -51,11 +53,25 @@ pub(in crate::rules) fn check(context: &Context<'_>, report: &mut FindingBuffer)
         let top = path.ancestors().filter(|above| is_gone(above)).last();
         let found = tests.entry(top.unwrap_or(path)).or_default();
         found.all += 1;
-        found.alone += usize::from(is_code(path) && !code.has(path, top));
+        if is_code(path) && !code.has(path, top) {
+            let replacements = replacements.get_or_insert_with(|| Replacements::of(context));
+            match replacements.take(change) {
+                true => found.replaced += 1,
+                false => found.alone += 1,
+            }
+        }
     }
-    for (path, Tests { all, alone }) in tests {
+    for (path, found) in tests {
+        let Tests {
+            all,
+            alone,
+            replaced,
+        } = found;
         let message = match context.baseline.get(path) {
             Some(Entry::Dir) => format!("was deleted, with {all} tests or parts of them"),
+            _ if replaced > 0 => {
+                "was deleted: a test, and one with a similar name is new beside it".to_owned()
+            }
             _ if alone == 0 && is_code(path) => {
                 "was deleted: a test, with what it tests".to_owned()
             }
@@ -74,8 +90,10 @@ pub(in crate::rules) fn check(context: &Context<'_>, report: &mut FindingBuffer)
 #[derive(Default)]
 struct Tests {
     all: usize,
-    /// Those whose code stays.
+    /// Those whose code stays, and that no other test replaces.
     alone: usize,
+    /// Those that another test replaces.
+    replaced: usize,
 }
 
 /// The contents that a change brings to where no file was.

@@ -5,4 +5,5 @@ pub(crate) mod deleted;
 pub(crate) mod left_out;
 pub(crate) mod losses;
 pub(crate) mod moves;
+pub(crate) mod replaced;
 pub(crate) mod test_files;
