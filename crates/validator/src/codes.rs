@@ -78,7 +78,7 @@ finding_codes! {
     MANIFEST_CARGO_BUILD = "manifest.cargo_build", [Warn], "has something run or passed on at build", ["SUS-17", "SUS-32"];
     MANIFEST_CARGO_PATCH = "manifest.cargo_patch", [Warn], "replaces a dependency by another", ["SUS-17"];
     MANIFEST_CARGO_SOURCE = "manifest.cargo_source", [Warn], "a dependency comes from elsewhere", ["SUS-17", "SUS-32"];
-    MANIFEST_CHANGED = "manifest.changed", [Note], "nothing changed that runs or fetches something", ["SUS-18"];
+    MANIFEST_CHANGED = "manifest.changed", [Note], "nothing changed that runs or fetches something", ["SUS-13", "SUS-16", "SUS-18"];
     MANIFEST_DELETED = "manifest.deleted", [Note], "a manifest was deleted", ["AUD-03"];
     MANIFEST_DEPENDENCY = "manifest.dependency", [Warn], "a dependency comes from elsewhere than the registry, or is another than its name says", ["SUS-15", "SUS-18"];
     MANIFEST_GO = "manifest.go", [Warn, Note], "takes a Go module, a toolchain or a tool from elsewhere", ["SUS-32"];
@@ -89,7 +89,7 @@ finding_codes! {
     MANIFEST_REPEATED_KEY = "manifest.repeated_key", [Block, Warn], "a key stands twice, and readers differ in which they take; blocked unless it did before", ["SUS-15", "SUS-18"];
     MANIFEST_REQUIREMENT = "manifest.requirement", [Warn], "a requirement of pip comes from elsewhere, or has other hashes", ["SUS-32"];
     MANIFEST_SCRIPT = "manifest.script", [Warn], "something that is run by name, or that a tool runs or loads", ["SUS-15", "SUS-18"];
-    MANIFEST_SETTING = "manifest.setting", [Warn], "configures what is installed or run", ["SUS-15"];
+    MANIFEST_SETTING = "manifest.setting", [Block, Warn], "configures what is installed or run; blocked in a `pnpm-workspace.yaml` and a `mise.toml`", ["SUS-13", "SUS-15", "SUS-16"];
     MANIFEST_UNREADABLE = "manifest.unreadable", [Block, Warn], "can't be read as a manifest; blocked if it could be before", ["SUS-15", "SUS-18"];
     MODE_EXECUTABLE = "mode.executable", [Warn, Note], "becomes executable, or is new and executable; a note for a script that has to be named to run", ["AUD-02", "SUS-26"];
     NAME_COLLISION = "name.collision", [Block, Warn], "where names fold, this is the same file as another; blocked if the destination folds", ["TAR-44", "TAR-45"];

@@ -116,3 +116,76 @@ fn aud_03_a_test_that_another_one_replaces() {
         );
     }
 }
+
+#[test]
+fn sus_16_a_changed_pnpm_workspace_is_judged_by_its_keys() {
+    let text = "packages:\n  - web\ncatalog:\n  a: ^1.0.0\n# why\n";
+    let path = "pnpm-workspace.yaml";
+    let before = file(path, text);
+    for after in [
+        text.replace("- web", "- web/*\n  - '!web/x'"),
+        text.replace("^1.0.0", "^2.0.0\n  b: npm:1.0.0"),
+        text.replace("# why", "catalogs:\n  old:\n    a: 0.9.0"),
+        text.replace("# why", "# because"),
+    ] {
+        passes(&before, &file(path, &after));
+    }
+    for after in [
+        text.replace("- web", "- ../web"),
+        text.replace("- web", "- '!/web'"),
+        text.replace("- web", "- { a: b }"),
+        text.replace("# why", "registry: https://x.example"),
+        text.replace("# why", "onlyBuiltDependencies:\n  - a"),
+        text.replace("# why", "overrides:\n  a: 2.0.0"),
+        text.replace("# why", "pnpmfile: x.cjs"),
+        text.replace("# why", "a: &a b"),
+        text.replace("# why", "---\nregistry: x"),
+        "- a\n".to_owned(),
+    ] {
+        let found = check(&before, &file(path, &after));
+        assert!(found.starts_with("block manifest."), "{after}:\n{found}");
+    }
+    for address in ["https://x.example/a.tgz", "npm:b@1.0.0", "file:../a"] {
+        let after = file(path, &text.replace("^1.0.0", address));
+        let found = check(&before, &after);
+        assert!(found.starts_with("warn manifest.dependency"), "{found}");
+    }
+    let new = check("", &before);
+    assert_eq!(new.matches(path).count(), 2, "{new}");
+    assert!(new.starts_with("block suspect.registry"), "{new}");
+    stops(&before, "l pnpm-workspace.yaml -> x");
+}
+
+#[test]
+fn sus_13_another_version_of_a_tool_of_mise() {
+    let text = "[tools]\nnode = \"22.1.0\"\ngo = { version = \"1.24\" }\n# why\n";
+    for path in ["mise.toml", "sub/.mise.toml"] {
+        let before = file(path, text);
+        for after in [
+            text.replace("22.1.0", "lts"),
+            text.replace("1.24", "1.25.3-rc.1"),
+            text.replace("# why", "# because"),
+        ] {
+            passes(&before, &file(path, &after));
+        }
+        for after in [
+            text.replace("22.1.0", "path:/tmp/x"),
+            text.replace("22.1.0", "ref:main"),
+            text.replace("22.1.0", "{{exec(command='id')}}"),
+            text.replace("\"22.1.0\"", "[\"22\", \"path:x\"]"),
+            text.replace("# why", "deno = \"2\""),
+            text.replace("# why", "\"ubi:x/y\" = \"1\""),
+            text.replace(" }", ", postinstall = \"id\" }"),
+            text.replace("# why", "[hooks]\nenter = \"id\""),
+            text.replace("# why", "[env]\nPATH = \"x\""),
+            text.replace("# why", "[tasks.x]\nrun = \"id\""),
+            text.replace("# why", "["),
+        ] {
+            let found = check(&before, &file(path, &after));
+            assert!(found.starts_with("block manifest."), "{after}:\n{found}");
+        }
+        let new = check("", &before);
+        assert!(new.starts_with("block suspect.directory_env"), "{new}");
+        assert!(!new.contains("manifest."), "{new}");
+    }
+}

@@ -6,7 +6,9 @@
 
 mod cargo_toml;
 mod go_mod;
+mod mise_toml;
 mod package_json;
+mod pnpm_workspace;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) mod properties;
 mod pyproject;
@@ -15,7 +17,7 @@ mod setup_cfg;
 
 use std::collections::HashSet;
 
-use lazaret_tree::{Change, FindingCode, RelPath};
+use lazaret_tree::{Change, Entry, FindingCode, RelPath};
 
 use crate::Severity::{self, Block, Note, Warn};
 use crate::codes;
@@ -36,12 +38,21 @@ struct Format {
     judge: fn(&Difference<'_, '_>, &Manifest) -> Option<Remark>,
     /// What follows from a change that nothing is to be said of.
     on_unmatched: OnUnmatched,
+    /// What follows where no such file was.
+    on_new: OnNew,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnUnmatched {
     Ignore,
     Note,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnNew {
+    Judge,
+    /// The rule for suspect files blocks it by its name.
+    Ignore,
 }
 
 /// What there is to say of one difference.
@@ -133,13 +144,16 @@ impl Manifest {
 const FORMATS: &[Format] = {
     use OnUnmatched::{Ignore, Note};
     &[
-        Format { name: "package.json", read: json::read, judge: package_json::judge, on_unmatched: Ignore },
-        Format { name: "pyproject.toml", read: toml::read, judge: pyproject::judge, on_unmatched: Note },
-        Format { name: "setup.cfg", read: ini::read, judge: setup_cfg::judge, on_unmatched: Note },
-        Format { name: "cargo.toml", read: toml::read, judge: cargo_toml::judge, on_unmatched: Ignore },
-        Format { name: "go.mod", read: go_mod::read, judge: go_mod::judge, on_unmatched: Ignore },
-        Format { name: "go.work", read: go_mod::read, judge: go_mod::judge, on_unmatched: Ignore },
-        Format { name: "requirements.txt", read: requirements::read, judge: requirements::judge, on_unmatched: Ignore },
+        Format { name: "package.json", read: json::read, judge: package_json::judge, on_unmatched: Ignore, on_new: OnNew::Judge },
+        Format { name: "pyproject.toml", read: toml::read, judge: pyproject::judge, on_unmatched: Note, on_new: OnNew::Judge },
+        Format { name: "setup.cfg", read: ini::read, judge: setup_cfg::judge, on_unmatched: Note, on_new: OnNew::Judge },
+        Format { name: "cargo.toml", read: toml::read, judge: cargo_toml::judge, on_unmatched: Ignore, on_new: OnNew::Judge },
+        Format { name: "go.mod", read: go_mod::read, judge: go_mod::judge, on_unmatched: Ignore, on_new: OnNew::Judge },
+        Format { name: "go.work", read: go_mod::read, judge: go_mod::judge, on_unmatched: Ignore, on_new: OnNew::Judge },
+        Format { name: "requirements.txt", read: requirements::read, judge: requirements::judge, on_unmatched: Ignore, on_new: OnNew::Judge },
+        Format { name: "pnpm-workspace.yaml", read: pnpm_workspace::read, judge: pnpm_workspace::judge, on_unmatched: Note, on_new: OnNew::Ignore },
+        Format { name: "mise.toml", read: toml::read, judge: mise_toml::judge, on_unmatched: Note, on_new: OnNew::Ignore },
+        Format { name: ".mise.toml", read: toml::read, judge: mise_toml::judge, on_unmatched: Note, on_new: OnNew::Ignore },
     ]
 };
 
@@ -185,6 +199,10 @@ pub(super) fn contents(_: &Context<'_>, pair: &FilePair<'_>, report: &mut Findin
     let Some(format) = format_of(path) else {
         return;
     };
+    let is_new = !matches!(pair.change().before, Some(Entry::File { .. }));
+    if is_new && format.on_new == OnNew::Ignore {
+        return;
+    }
     if let Some(sides) = MANIFEST.read(pair, format.read, report) {
         let found = compare(format, &Manifest::at(path), &sides.before, &sides.after);
         found.report(path, sides.text, report);

@@ -112,7 +112,7 @@ pub(super) fn judge(difference: &Difference<'_, '_>, manifest: &Manifest) -> Opt
     }
 }
 
-fn dependency(difference: &Difference<'_, '_>) -> Option<Remark> {
+pub(super) fn dependency(difference: &Difference<'_, '_>) -> Option<Remark> {
     let Some(spec) = difference.after?.text() else {
         return warn(MANIFEST_DEPENDENCY, "is a dependency of an unknown kind");
     };

@@ -167,14 +167,18 @@ pub(crate) const SUSPECTS: &[Suspect] = &[
     row("SUS-11", "suspect.ci", Block, "continuous integration runs it with its secrets", ".github/workflows/** .github/actions/** action.yml action.yaml .gitlab-ci.yml .circleci/** .buildkite/** jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml .travis.yml .drone.yml .woodpecker/** .woodpecker.yml .forgejo/** .gitea/**").except(".github/actions/spelling/allow*.txt .github/actions/spelling/expect*.txt .github/actions/spelling/*/*.txt").tried(".github/workflows/ci.yml .github/actions/spelling/requirements.txt", "github/workflows/ci.yml actions.yml .github/actions/spelling/expect.txt"),
     row("SUS-12", "suspect.review_routing", Warn, "decides who reviews, and which updates come in", "codeowners").changed(Change::Record).tried("docs/CODEOWNERS", "codeowners.md"),
     row("SUS-12", "suspect.review_routing", Warn, "decides who reviews, and which updates come in", ".github/dependabot.yml .github/dependabot.yaml renovate.json* .renovaterc*").changed(Change::Lines).tried(".github/dependabot.yml renovate.json5", "dependabot.md"),
-    row("SUS-13", "suspect.directory_env", Block, "runs when a shell enters the directory", ".envrc .mise.toml mise.toml .mise/** .config/mise/**").tried("sub/.envrc", "envrc.md mise.md"),
+    row("SUS-13", "suspect.directory_env", Block, "runs when a shell enters the directory", ".envrc .mise/** .config/mise/**").tried("sub/.envrc", "envrc.md"),
+    // What a changed one says is looked at key by key, in `manifests`.
+    row("SUS-13", "suspect.directory_env", Block, "runs when a shell enters the directory", "mise.toml .mise.toml").changed(Change::Nothing).tried("sub/mise.toml", "mise.md"),
     row("SUS-13", "suspect.tool_versions", Warn, "chooses the tools that run here", ".tool-versions .asdfrc .nvmrc").tried(".nvmrc", "nvm.md"),
     row("SUS-13", "suspect.tool_versions", Warn, "chooses the tools that run here", "flake.nix shell.nix devbox.json").changed(Change::Lines).tried("flake.nix", "snowflake.nix"),
     row("SUS-14", "suspect.entry_point", Warn, "holds commands that `make` and its like run", "makefile gnumakefile *.mk justfile .justfile taskfile.yml taskfile.yaml rakefile noxfile.py tox.ini magefile.go").changed(Change::Recipes).only(Place::KnownDirectory).tried("Makefile rules.mk", "xMakefile makefile.txt task.py"),
     row("SUS-14", "suspect.entry_point", Warn, "holds commands that `make` and its like run", "tasks.py").changed(Change::Recipes).only(Place::Top).tried("tasks.py", "task.py"),
     // What a `package.json` and a `pyproject.toml` say is looked at key by key, in `manifests`.
     row("SUS-15", "suspect.native_addon", Warn, "npm runs node-gyp at install because it is there", "binding.gyp").changed(Change::Lines).tried("binding.gyp", "bindings.gypsum"),
-    row("SUS-16", "suspect.registry", Block, "chooses the registry, or loads a plugin", ".npmrc .yarnrc* .yarn/** .pnpmfile.cjs pnpm-workspace.yaml bunfig.toml .pypirc pip.conf uv.toml").tried(".yarnrc.yml pip.conf", "pip.confluence npmrc.md"),
+    row("SUS-16", "suspect.registry", Block, "chooses the registry, or loads a plugin", ".npmrc .yarnrc* .yarn/** .pnpmfile.cjs bunfig.toml .pypirc pip.conf uv.toml").tried(".yarnrc.yml pip.conf", "pip.confluence npmrc.md"),
+    // What a changed one says is looked at key by key, in `manifests`.
+    row("SUS-16", "suspect.registry", Block, "chooses the registry, or loads a plugin", "pnpm-workspace.yaml").changed(Change::Nothing).tried("pnpm-workspace.yaml", "pnpm-workspace.yaml.md workspace.yaml"),
     row("SUS-17", "suspect.cargo_config", Block, "names the linker, the runner, a wrapper, or the toolchain", ".cargo/config*").tried(".cargo/config.toml", "cargo/config.toml"),
     row("SUS-17", "suspect.cargo_config", Block, "names the linker, the runner, a wrapper, or the toolchain", "rust-toolchain*").changed(Change::Lines).tried("rust-toolchain", "rust-tools.toml"),
     row("SUS-17", "suspect.build_script", Warn, "runs at build", "build.rs rustfmt.toml .rustfmt.toml").changed(Change::Lines).tried("crates/a/build.rs", "rebuild.rs"),
