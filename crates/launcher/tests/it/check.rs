@@ -161,7 +161,7 @@ fn app_17_what_the_base_ignores() {
     let outcome = edited(base, "f a.log \"2\"\nf out/y \"\"");
     assert!(outcome.stdout.contains("~ a.log"), "{outcome}");
     assert!(outcome.stdout.contains("+ out/y"), "{outcome}");
-    let outcome = edited(base, "f .env \"K=2\"");
+    let outcome = edited(base, "f .env \"NODE_OPTIONS=-r x\"");
     assert_eq!(outcome.code, 120, "{outcome}");
 }
 

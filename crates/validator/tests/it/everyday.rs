@@ -79,6 +79,58 @@ fn sus_18_a_conftest_that_comes_with_its_tests() {
 }
 
 #[test]
+fn sus_21_changed_infrastructure_warns_for_its_lines() {
+    for path in ["aws/main.tf", "main.tf.json", "x.tofu"] {
+        let before = file(path, "a = 1\n");
+        passes(&before, &file(path, "a = 2\n"));
+        for line in [
+            "provisioner \"local-exec\" {",
+            "data \"external\" \"x\" {",
+            "  program = [\"x\"]",
+            "  source = \"github.com/x/y\"",
+            "provider \"x\" {",
+            "required_providers {",
+            "backend \"s3\" {",
+            "  user_data = file(\"x\")",
+        ] {
+            stops(&before, &file(path, &format!("a = 1\n{line}\n")));
+        }
+    }
+    // A template of Packer runs what it says in any form.
+    stops(&file("x.pkr.hcl", "a = 1\n"), &file("x.pkr.hcl", "a = 2\n"));
+}
+
+#[test]
+fn sus_31_a_changed_nix_expression_warns_for_its_lines() {
+    let before = file("default.nix", "{ a = 1; }\n");
+    passes(&before, &file("default.nix", "{ a = 2; }\n"));
+    for line in ["shellHook = ''", "src = fetchurl {", "builder = ./x;"] {
+        let after = format!("{{ a = 1; }}\n{line}\n");
+        stops(&before, &file("default.nix", &after));
+    }
+    stops("f x \"1\"", &format!("f x \"1\"\n{before}"));
+    stops(&file("devenv.nix", "1"), &file("devenv.nix", "2"));
+}
+
+#[test]
+fn sus_28_a_changed_environment_file_warns_for_its_lines() {
+    let before = file("web/.env", "PORT=80\n");
+    let with = |line: &str| file("web/.env", &format!("PORT=80\n{line}\n"));
+    passes(&before, &with("NAME=x"));
+    for line in [
+        "NODE_OPTIONS=-r x",
+        "LD_PRELOAD=x",
+        "COMPOSE_FILE=x.yml",
+        "API=https://x.example",
+        "PASSWORD=h7Rt9kQ2wZ",
+    ] {
+        stops(&before, &with(line));
+    }
+    stops("f web/a \"1\"", &format!("f web/a \"1\"\n{before}"));
+    stops(&file(".envrc.local", "A=1"), &file(".envrc.local", "A=2"));
+}
+
+#[test]
 fn aud_03_a_test_that_another_one_replaces() {
     let lines = |name: &str| format!("{name} one\n{name} two\n{name} three\n");
     let kept = file("src/talk.go", "code");

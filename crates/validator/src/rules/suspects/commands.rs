@@ -31,18 +31,18 @@ const WORDS: &[(&str, &[&str])] = &[
         "powershell", "pwsh", "cmd /c", "cmd.exe", "osascript", "python -c", "python3 -c", "node -e", "perl -e", "ruby -e",
         "add_custom_command", "add_custom_target", "execute_process", "run_command", "custom_target", "genrule", "run_shell",
         "repository_rule", "dofirst", "dolast", "register", "run", "entrypoint", "cmd", "onbuild", "healthcheck", "command", "commands", "cmds", "script", "scripts", "sh",
-        "shellhook", "shell_hook", "local-exec", "remote-exec", "provisioner", "external", "sudo", "chmod", "crontab", "systemctl", "launchctl", "rm -rf", "eval_rst",
+        "shellhook", "shell_hook", "local-exec", "remote-exec", "provisioner", "external", "program", "user_data", "custom_data", "startup_script", "startup-script", "sudo", "chmod", "crontab", "systemctl", "launchctl", "rm -rf", "eval_rst",
     ]),
     ("a plugin, a hook or another source", &[
         "plugin", "plugins", "hook", "hooks", "before", "after", "pre", "post", "preset", "presets", "extends", "loader", "loaders", "require", "import_module",
         "plugindir", "apply from", "include", "includes", "load", "load_plugin", "extensions", "registry", "registries", "repository", "repositories", "maven",
-        "mirror", "mirrors", "source", "sources", "index-url", "extra-index-url", "find-links", "trusted-host", "replace", "patch", "resolved", "url", "urls",
+        "mirror", "mirrors", "provider", "providers", "required_providers", "backend", "source", "sources", "index-url", "extra-index-url", "find-links", "trusted-host", "replace", "patch", "resolved", "url", "urls",
         "from", "image", "builder", "builders", "formatter", "parser", "processor", "transform", "transforms", "runner", "reporter", "reporters", "setupfiles", "globalsetup",
         "setupfilesaftereach", "setupfilesafterenv", "testenvironment", "cmdclass", "entry_points", "ext_modules", "pytest_plugins", "addopts", "pythonpath", "syntax=",
     ]),
     ("a setting of the compiler, the linker or the shell", &[
         "rustc_wrapper", "rustc-wrapper", "rustflags", "rustc-link-arg", "link-arg", "linker", "ld_preload", "ld_library_path", "dyld_insert_libraries",
-        "node_options", "pythonstartup", "bash_env", "shell", "path", "cc", "cxx", "ldflags", "cflags", "cxxflags", "-fplugin", "-wl", "-specs", "cmake_c_compiler",
+        "node_options", "pythonstartup", "rubyopt", "perl5opt", "java_tool_options", "bash_env", "compose_file", "docker_host", "git_ssh_command", "shell", "path", "cc", "cxx", "ldflags", "cflags", "cxxflags", "-fplugin", "-wl", "-specs", "cmake_c_compiler",
         "cmake_cxx_compiler", "cmake_toolchain_file", "c_compiler_launcher", "toolchain",
     ]),
     ("a place outside of the workspace", &[
