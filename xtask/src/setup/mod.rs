@@ -2,9 +2,9 @@
 //!
 //! It speaks on stderr: `cargo xtask run` may call it, whose stdout is lazaret's.
 
-use std::fs::{self, File};
-use std::io::IsTerminal as _;
+mod consent;
 
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
 
 use anyhow::{Context as _, Result, bail};
@@ -17,29 +17,37 @@ use crate::engines::{ping, service};
 use crate::flags;
 use crate::section::Section;
 
-/// Whether the caller agreed beforehand.
+pub(crate) use consent::Consent;
+
+/// What `setup` was asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Consent {
-    /// `--yes`.
-    Given,
-    /// Ask on the terminal; without one the answer is no.
-    Ask,
+enum Action {
+    Up(Consent),
+    Down,
+    DryRun,
+}
+
+impl Action {
+    fn of(flags: &flags::Setup) -> Result<Self> {
+        match (flags.down, flags.dry_run) {
+            (true, true) => bail!("--down and --dry-run exclude each other"),
+            (true, false) => Ok(Self::Down),
+            (false, true) => Ok(Self::DryRun),
+            (false, false) if flags.yes => Ok(Self::Up(Consent::Given)),
+            (false, false) => Ok(Self::Up(Consent::Ask)),
+        }
+    }
 }
 
 impl flags::Setup {
     pub(crate) fn run(self, sh: &Shell) -> Result<()> {
-        let consent = match self.yes {
-            true => Consent::Given,
-            false => Consent::Ask,
-        };
-        match (self.down, self.dry_run) {
-            (true, _) => down(sh),
-            (false, true) => {
-                let steps = plan(&Machine::inspect(sh)?);
-                show(&steps);
+        match Action::of(&self)? {
+            Action::Up(consent) => up(sh, consent),
+            Action::Down => down(sh),
+            Action::DryRun => {
+                show(&plan(&Machine::inspect(sh)?));
                 Ok(())
             }
-            (false, false) => up(sh, consent),
         }
     }
 }
@@ -52,7 +60,7 @@ pub(crate) fn up(sh: &Shell, consent: Consent) -> Result<()> {
         refuse_unknown(&machine)?;
         show(&steps);
         refuse_unable(&machine, &steps)?;
-        ask(consent)?;
+        consent.obtain()?;
         service::create_private(&machine.state)?;
         // Two setups at once would start two daemons; the second waits and finds them there.
         let lock = File::create(machine.state.join("lock"))?;
@@ -103,29 +111,9 @@ fn end_pause(machine: &Machine) -> Result<()> {
 }
 
 fn show(steps: &[Step]) {
-    if steps.is_empty() {
-        eprintln!("Nothing to do: all three engines answer.");
-        return;
-    }
-    eprintln!("`cargo xtask setup` will:");
-    for step in steps {
-        eprintln!("  - {step}");
-    }
-}
-
-fn ask(consent: Consent) -> Result<()> {
-    if consent == Consent::Given {
-        return Ok(());
-    }
-    if !std::io::stdin().is_terminal() {
-        bail!("not done: this needs consent. Run it on a terminal, or with --yes");
-    }
-    eprint!("Proceed? [y/N] ");
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    match answer.trim() {
-        "y" | "Y" | "yes" => Ok(()),
-        _ => bail!("not done: no consent"),
+    match steps.is_empty() {
+        true => eprintln!("Nothing to do: all three engines answer."),
+        false => consent::show("cargo xtask setup", steps),
     }
 }
 
@@ -199,4 +187,29 @@ fn report(machine: &Machine) {
         eprintln!("  {name:16} unix://{}  {state}", socket.display());
     }
     eprintln!("Logs and pids: {}", machine.state.display());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn action(typed: &str) -> Result<Action> {
+        let words = typed.split_whitespace().map(Into::into).collect();
+        let flags::XtaskCmd::Setup(flags) = flags::Xtask::from_vec(words)?.subcommand else {
+            panic!("`{typed}` is another command");
+        };
+        Action::of(&flags)
+    }
+
+    #[test]
+    fn a_dry_run_never_takes_anything_down() {
+        assert_eq!(action("setup --dry-run").expect("parses"), Action::DryRun);
+        assert_eq!(action("setup --down").expect("parses"), Action::Down);
+        assert_eq!(
+            action("setup --yes").expect("parses"),
+            Action::Up(Consent::Given)
+        );
+        assert!(action("setup --down --dry-run").is_err());
+    }
 }
