@@ -3,6 +3,7 @@
 //! A record in the state directory names the process by pid *and* start time, so that a
 //! pid which the kernel gave to another process is never taken for ours.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -50,10 +51,46 @@ pub(crate) const ALL: [Service; 3] = [ROOTLESS, PODMAN, DOCKER];
 
 /// Which process a record names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Record {
-    pid: u32,
+pub(crate) struct Record {
+    pub(crate) pid: u32,
     /// Field 22 of `/proc/PID/stat`, in clock ticks since boot.
     start: u64,
+}
+
+impl Record {
+    /// None if there is no such process.
+    pub(crate) fn of(pid: u32) -> Option<Self> {
+        let start = start_time(pid)?;
+        Some(Self { pid, start })
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (pid, start) = text.trim().split_once(' ')?;
+        Some(Self {
+            pid: pid.parse().ok()?,
+            start: start.parse().ok()?,
+        })
+    }
+
+    /// True while the process has not ended. Asks for nothing that a process lacks while it
+    /// replaces itself: its command line and environment are empty then.
+    pub(crate) fn runs(self) -> bool {
+        fs::read_to_string(format!("/proc/{}/stat", self.pid))
+            .is_ok_and(|stat| self.is_alive_in(&stat))
+    }
+
+    fn is_alive_in(self, stat: &str) -> bool {
+        let fields: Vec<&str> = after_name(stat).collect();
+        let has_ended = matches!(fields.first(), Some(&("Z" | "X")) | None);
+        let start = fields.get(19).and_then(|field| field.parse().ok());
+        !has_ended && start == Some(self.start)
+    }
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.pid, self.start)
+    }
 }
 
 impl Service {
@@ -94,8 +131,8 @@ impl Service {
             .stderr(log)
             .spawn()
             .with_context(|| format!("start {}", argv.join(" ")))?;
-        let start = start_time(child.id()).context("the process is gone already")?;
-        fs::write(self.record(state), format!("{} {start}\n", child.id()))?;
+        let record = Record::of(child.id()).context("the process is gone already")?;
+        fs::write(self.record(state), format!("{record}\n"))?;
         let outcome = wait_for(&mut child, socket);
         if let Err(error) = outcome {
             self.stop(state)?;
@@ -125,7 +162,7 @@ impl Service {
     /// leaves another that holds its user namespace, so the first process is not enough.
     fn running(self, state: &Path) -> Vec<i32> {
         let record = fs::read_to_string(self.record(state)).unwrap_or_default();
-        let Some(record) = parse_record(&record) else {
+        let Some(record) = Record::parse(&record) else {
             return Vec::new();
         };
         // The kernel keeps a session's number from being used again while it has members;
@@ -232,14 +269,6 @@ fn after_name(stat: &str) -> impl Iterator<Item = &str> {
     stat[end..].split_whitespace()
 }
 
-fn parse_record(text: &str) -> Option<Record> {
-    let (pid, start) = text.trim().split_once(' ')?;
-    Some(Record {
-        pid: pid.parse().ok()?,
-        start: start.parse().ok()?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,14 +276,14 @@ mod tests {
     #[test]
     fn a_record_names_pid_and_start() {
         assert_eq!(
-            parse_record("12 345\n"),
+            Record::parse("12 345\n"),
             Some(Record {
                 pid: 12,
                 start: 345
             })
         );
-        assert_eq!(parse_record("12\n"), None);
-        assert_eq!(parse_record(""), None);
+        assert_eq!(Record::parse("12\n"), None);
+        assert_eq!(Record::parse(""), None);
     }
 
     #[test]
@@ -268,5 +297,20 @@ mod tests {
         let pid = std::process::id();
         assert!(start_time(pid).is_some());
         assert_eq!(start_time(pid), start_time(pid));
+    }
+    #[test]
+    fn a_process_runs_until_it_ends_also_while_it_replaces_itself() {
+        let record = Record { pid: 7, start: 345 };
+        let stat = |state: &str, start: u64| {
+            format!("7 (sh) {state} 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {start} 0 0")
+        };
+        assert!(record.is_alive_in(&stat("R", 345)));
+        assert!(!record.is_alive_in(&stat("Z", 345)), "a zombie");
+        assert!(!record.is_alive_in(&stat("R", 346)), "another process");
+        assert!(!record.is_alive_in(""), "none");
+
+        let own = Record::of(std::process::id()).expect("this process");
+        assert!(own.runs());
+        assert_eq!(Record::parse(&own.to_string()), Some(own));
     }
 }
