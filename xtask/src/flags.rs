@@ -12,8 +12,12 @@ xflags::xflags! {
             optional -y,--yes
             /// Say what would be done, and end.
             optional --dry-run
-            /// End the engines that an earlier `setup` started, and nothing else.
+            /// End the engines or the cluster that an earlier `setup` started, and nothing else.
             optional --down
+            /// Start a Kubernetes cluster instead, built from Debian 12's packages. Needs root.
+            optional --kubernetes
+            /// Nodes of the cluster: 1 or 2. 1 when it is not given.
+            optional --nodes count: u32
         }
 
         /// Build the static porter and print its path.
@@ -182,7 +186,7 @@ mod tests {
         check("image --help", r#"Image(Image { arguments: ["--help"] })"#);
         check(
             "setup --yes",
-            "Setup(Setup { yes: true, dry_run: false, down: false })",
+            "Setup(Setup { yes: true, dry_run: false, down: false, kubernetes: false, nodes: None })",
         );
     }
 

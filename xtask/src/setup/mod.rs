@@ -1,8 +1,10 @@
-//! `cargo xtask setup`: Docker and Podman on a fresh machine, and down again.
+//! `cargo xtask setup`: Docker and Podman on a fresh machine, and down again; with
+//! `--kubernetes` a cluster instead ([`kubernetes`]).
 //!
 //! It speaks on stderr: `cargo xtask run` may call it, whose stdout is lazaret's.
 
 mod consent;
+mod kubernetes;
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
@@ -41,7 +43,14 @@ impl Action {
 
 impl flags::Setup {
     pub(crate) fn run(self, sh: &Shell) -> Result<()> {
-        match Action::of(&self)? {
+        let action = Action::of(&self)?;
+        if self.kubernetes {
+            return kubernetes::Request::parse(self.nodes)?.run(sh, action);
+        }
+        if self.nodes.is_some() {
+            bail!("--nodes is for --kubernetes: the engines have none");
+        }
+        match action {
             Action::Up(consent) => up(sh, consent),
             Action::Down => down(sh),
             Action::DryRun => {
@@ -211,5 +220,6 @@ mod tests {
             Action::Up(Consent::Given)
         );
         assert!(action("setup --down --dry-run").is_err());
+        assert!(action("setup --kubernetes --down --dry-run").is_err());
     }
 }
