@@ -92,6 +92,8 @@ fn controller_manager() -> Vec<String> {
     vec![
         format!("--kubeconfig={}", pki("kube-controller-manager.kubeconfig")),
         "--leader-elect=false".to_owned(),
+        // The role of each controller is bound to its own account.
+        "--use-service-account-credentials=true".to_owned(),
         format!("--root-ca-file={}", pki("ca.crt")),
         format!(
             "--service-account-private-key-file={}",

@@ -194,7 +194,8 @@ impl Build<'_> {
     fn build(&self) -> Result<()> {
         let out = format!("{}/", self.dir.join("out/bin").display());
         let [major, minor] = [0, 1].map(|at| VERSION.split('.').nth(at).unwrap_or_default());
-        let version = "-X k8s.io/component-base/version.git";
+        // In a Go workspace a vendored package has the path of its folder.
+        let version = "-X k8s.io/kubernetes/vendor/k8s.io/component-base/version.git";
         let flags = format!(
             "-s -w {version}Version=v{VERSION} {version}Major={major} {version}Minor={minor}"
         );
