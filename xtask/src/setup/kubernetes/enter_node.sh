@@ -6,10 +6,24 @@ node=$2
 cd "$1"
 shift 2
 
-# The working directory stays reachable when a mount hides its path.
+# By the working directory, because a mount may hide its path.
+mount -t tmpfs -o mode=0755 lazaret-kubernetes /srv
+mkdir /srv/cluster
+mount --no-canonicalize --bind . /srv/cluster
+cd /
+
+# A copy of an engine's mount would keep its container's files or network alive.
+tac /proc/mounts | while read -r _ path _; do
+    case $path in
+    / | /proc* | /sys* | /dev* | /usr* | /etc* | /srv | /srv/cluster) ;;
+    *) umount --lazy "$(printf %b "$path")" 2>/dev/null || true ;;
+    esac
+done
+
 mount -t tmpfs -o mode=0755 lazaret-kubernetes /run
 mkdir /run/cluster /run/lock
-mount --no-canonicalize --bind . /run/cluster
+mount --move /srv/cluster /run/cluster
+umount /srv
 
 # Kubernetes has these paths built in.
 mount --bind "/run/cluster/$node/lib" /var/lib
@@ -28,5 +42,4 @@ for file in vm/overcommit_memory:1 vm/panic_on_oom:0 kernel/panic:10 kernel/pani
     mount --bind "/run/sysctl/$path" "/proc/sys/$path"
 done
 
-cd /
 exec "$@"

@@ -267,6 +267,6 @@ mod tests {
 
     #[test]
     fn the_script_of_a_node_shows_the_cluster_where_its_settings_look() {
-        assert!(ENTER.contains(&format!("--bind . {}\n", super::super::home::INSIDE)));
+        assert!(ENTER.contains(&format!(" {}\n", super::super::home::INSIDE)));
     }
 }
