@@ -67,10 +67,7 @@ impl fmt::Display for Step {
                 "build Kubernetes {VERSION} from Debian's source package, once: 5 to 10 minutes, \
                  4 GB of disk meanwhile"
             ),
-            Self::Start(count) => match count.nodes() {
-                [_] => write!(f, "start a cluster of one node"),
-                nodes => write!(f, "start a cluster of {} nodes", nodes.len()),
-            },
+            Self::Start(count) => write!(f, "start a cluster of {count}"),
         }
     }
 }
@@ -93,7 +90,7 @@ impl Request {
         let home = Home::of(&machine);
         let cgroups = Cgroups::of(&home)?;
         match action {
-            Action::Down => down(&home, &cgroups),
+            Action::Down => down(sh, &home, &cgroups),
             Action::DryRun => {
                 show(&home, &self.plan(&machine, &home, &cgroups)?);
                 Ok(())
@@ -120,10 +117,9 @@ impl Request {
             Trace::Cluster(count) if self.nodes.is_none_or(|wanted| wanted == count) => {
                 return Ok(steps);
             }
-            Trace::Cluster(count) => bail!(
-                "a cluster with {} of 2 nodes runs. Take it down first: `{COMMAND} --down`",
-                count.nodes().len()
-            ),
+            Trace::Cluster(count) => {
+                bail!("a cluster of {count} runs. Take it down first: `{COMMAND} --down`")
+            }
             Trace::Rest => steps.push(Step::RemoveRest),
             Trace::Nothing => {}
         }
@@ -146,7 +142,7 @@ impl Request {
                     let _section = Section::new(sh, &step.to_string());
                     plan::Step::Install(packages.clone()).run(sh, machine)
                 }
-                Step::RemoveRest => trace::remove(home, cgroups, Logs::Remove).map(|_| ()),
+                Step::RemoveRest => trace::remove(sh, home, cgroups, Logs::Remove).map(|_| ()),
                 Step::MakePrograms => {
                     cgroups.create()?;
                     programs::make(sh, home, cgroups)
@@ -158,7 +154,7 @@ impl Request {
             };
             if let Err(error) = outcome {
                 // Half a cluster would only be in the way of the next try.
-                trace::remove(home, cgroups, Logs::Keep)?;
+                trace::remove(sh, home, cgroups, Logs::Keep)?;
                 return Err(error);
             }
         }
@@ -166,14 +162,13 @@ impl Request {
     }
 }
 
-fn down(home: &Home, cgroups: &Cgroups) -> Result<()> {
+fn down(sh: &Shell, home: &Home, cgroups: &Cgroups) -> Result<()> {
     if Trace::of(home, cgroups) == Trace::Nothing {
         eprintln!("nothing to take down: no cluster was started by `{COMMAND}`");
         return Ok(());
     }
     let _lock = trace::lock(home)?;
-    let removed = trace::remove(home, cgroups, Logs::Remove)?;
-    fs::remove_file(home.lock()).context("remove the lock")?;
+    let removed = trace::remove(sh, home, cgroups, Logs::Remove)?;
     eprintln!(
         "took the cluster down: ended {} processes",
         removed.processes

@@ -1,10 +1,10 @@
 //! The network of a cluster: one link from the host, one between two nodes, and their routes.
 //!
-//! A link ends with the network namespace of either end, and that ends with its last process. So
-//! nothing here has to be taken down but the host's link, whose end may take a moment.
+//! A link ends with the network namespace of either end, and that with its last process. Only the
+//! host's link is removed by name, because a namespace may take a moment to end.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -52,14 +52,15 @@ impl Namespace {
         Ok(())
     }
 
-    /// Has the kernel pass packets on between pods and links.
-    fn forward(self, sh: &Shell) -> Result<()> {
+    /// Has the kernel pass packets on between pods and links, and give up a connection of an
+    /// ended process at once: it would keep the namespace alive while its peer is gone.
+    fn set_up(self, sh: &Shell) -> Result<()> {
         let pid = self.pid.to_string();
-        let script = "echo 1 >/proc/sys/net/ipv4/ip_forward";
+        let script = "cd /proc/sys/net/ipv4 && echo 1 >ip_forward && echo 1 >tcp_orphan_retries";
         cmd!(sh, "nsenter --target {pid} --net sh -c {script}")
             .quiet()
             .run()?;
-        Ok(())
+        self.ip(sh, &["link", "set", "lo", "up"])
     }
 
     fn give_address(self, sh: &Shell, device: &str, address: &str) -> Result<()> {
@@ -82,9 +83,8 @@ pub(super) fn join_host(sh: &Shell, home: &Home, first: Namespace) -> Result<()>
     own(cmd!(sh, "ip link set {link} alias {dir}"))?;
     own(cmd!(sh, "ip address add {address} dev {link}"))?;
     own(cmd!(sh, "ip link set {link} up"))?;
-    first.ip(sh, &["link", "set", "lo", "up"])?;
-    first.give_address(sh, CLIENTS, API_ADDRESS)?;
-    first.forward(sh)
+    first.set_up(sh)?;
+    first.give_address(sh, CLIENTS, API_ADDRESS)
 }
 
 /// Joins the nodes, and tells each where the other's pods are.
@@ -93,20 +93,25 @@ pub(super) fn join_nodes(sh: &Shell, first: Namespace, second: Namespace) -> Res
     let pair = ["link", "add", NODES, "type", "veth", "peer", "name", NODES];
     first.ip(sh, &[pair.as_slice(), &["netns", &pid]].concat())?;
     first.give_address(sh, NODES, FIRST_ADDRESS)?;
-    second.ip(sh, &["link", "set", "lo", "up"])?;
+    second.set_up(sh)?;
     second.give_address(sh, NODES, SECOND_ADDRESS)?;
-    second.forward(sh)?;
     let pods = Node::SECOND.pods();
     first.ip(sh, &["route", "add", &pods, "via", SECOND_ADDRESS])?;
     second.ip(sh, &["route", "add", "default", "via", FIRST_ADDRESS])
 }
 
-/// Waits until the host's link is gone.
-pub(super) fn wait_for_end(home: &Home) -> Result<()> {
+/// Removes the host's link, where the kernel has not done so with the nodes.
+pub(super) fn part_from_host(sh: &Shell, home: &Home) -> Result<()> {
     let link = home.link();
-    match service::wait_until(Duration::from_secs(10), || !device(&link).exists()) {
+    let is_gone = || !device(&link).exists();
+    let delete = || {
+        // It may end between the look and the command.
+        let command = cmd!(sh, "ip link delete {link}").quiet().ignore_stderr();
+        is_gone() || command.run().is_ok()
+    };
+    match service::wait_until(Duration::from_secs(10), delete) {
         true => Ok(()),
-        false => bail!("the link `{link}` is still there: `ip link delete {link}` removes it"),
+        false => bail!("cannot remove the link `{link}`: see `ip link delete {link}`"),
     }
 }
 
@@ -116,6 +121,6 @@ pub(super) fn alias(link: &str) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-fn device(link: &str) -> std::path::PathBuf {
+fn device(link: &str) -> PathBuf {
     Path::new("/sys/class/net").join(link)
 }

@@ -1,5 +1,6 @@
 //! A node: containerd and a kubelet in a network namespace and a mount namespace of their own.
 
+use std::fmt;
 use std::fs;
 use std::path::PathBuf;
 
@@ -41,6 +42,15 @@ impl NodeCount {
             Self::One => &[Node::FIRST],
             Self::Two => &[Node::FIRST, Node::SECOND],
         }
+    }
+}
+
+impl fmt::Display for NodeCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::One => "one node",
+            Self::Two => "two nodes",
+        })
     }
 }
 

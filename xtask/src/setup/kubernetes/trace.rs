@@ -4,6 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
+use xshell::Shell;
 
 use super::cgroups::Cgroups;
 use super::daemons::{self, Daemon, State};
@@ -110,11 +111,11 @@ pub(super) struct Removed {
 
 /// Ends every process of the cluster and removes what it left. The programs stay.
 ///
-/// Mounts, network namespaces and links are the processes' own, so the kernel removes them.
-pub(super) fn remove(home: &Home, cgroups: &Cgroups, logs: Logs) -> Result<Removed> {
+/// Mounts and namespaces are the processes' own, so the kernel removes them.
+pub(super) fn remove(sh: &Shell, home: &Home, cgroups: &Cgroups, logs: Logs) -> Result<Removed> {
     let processes = cgroups.kill()?;
     cgroups.remove()?;
-    network::wait_for_end(home)?;
+    network::part_from_host(sh, home)?;
     programs::remove_build(home)?;
     for path in files(home, logs) {
         match path.is_dir() {
