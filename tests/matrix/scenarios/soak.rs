@@ -14,7 +14,8 @@ fn every_part(ctx: &Ctx) -> Result<(), String> {
     let plan = Plan {
         seed: soak::seed(),
         sessions: 4,
-        lasts: Duration::from_secs(30),
+        // Five minutes on three engines.
+        lasts: Duration::from_secs(100),
     };
     soak::scenario(ctx, plan)
 }
