@@ -35,8 +35,6 @@ const NOT_TAKEN: &[&str] = &[
     "linked.git",
     "lock",
     "session.json",
-    "spare",
-    "spare.partial",
     "stat-cache",
     "views",
 ];

@@ -15,7 +15,7 @@ fn waiting(store: &Store) -> LockedSession {
             record.keep = KeepVolume::Always;
         })
         .unwrap();
-    for name in ["volume", "baseline", "spare", "changes.txt"] {
+    for name in ["volume", "baseline", "intent", "changes.txt"] {
         fs::write(session.dir().file(name), name).unwrap();
     }
     let deep = session.dir().file("quarantine/deep");
@@ -56,7 +56,7 @@ fn what_waits_outlives_its_session_and_becomes_one_again() {
     let read = |name: &str| fs::read_to_string(restored.dir().file(name)).unwrap();
     assert_eq!(read("quarantine/deep/blob"), "blob");
     assert_eq!(read("changes.txt"), "changes.txt");
-    assert!(!restored.dir().file("spare").exists());
+    assert!(!restored.dir().file("intent").exists());
     assert!(matches!(
         restore(&store, &first),
         Err(CaptureError::NotFound(_))
