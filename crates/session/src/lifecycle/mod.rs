@@ -83,8 +83,7 @@ pub fn run(
         let created = opened.create(cx, store, spec)?;
         let filled = created.fill(cx, spec)?;
         let guarded = filled.guard(cx, spec)?;
-        let served = guarded.serve(cx, spec)?;
-        let ready = served.set_up(cx, spec, io.disk_limits())?;
+        let ready = (guarded.serve(cx, spec)?).set_up(cx, spec, io.disk_limits())?;
         let mut running = ready.launch(cx, spec)?;
 
         // However the command ends, what is done beside it stops waiting for that.
@@ -99,7 +98,6 @@ pub fn run(
         } = running.follow(cx, spec, user, services.services(), &command)?;
         let run_volumes = services.stop();
         let exporter = background.sync(cx);
-
         let id = || spec.id.clone();
         let stopped = Stopped::stop(cx, session, spec.porter.clone(), Some(&pauses))
             .map_err(|source| RunError::NotStopped { id: id(), source })?;
