@@ -173,7 +173,9 @@ fn down(sh: &Shell, home: &Home, cgroups: &Cgroups) -> Result<()> {
         "took the cluster down: ended {} processes",
         removed.processes
     );
-    eprintln!("kept for the next one: {}", home.programs().display());
+    if programs::are_there(home) {
+        eprintln!("kept for the next one: {}", home.programs().display());
+    }
     Ok(())
 }
 
@@ -183,6 +185,7 @@ fn missing(path: &str) -> Vec<&'static str> {
         .filter(|(program, _)| find(path, program).is_none())
         .map(|(_, package)| *package)
         .collect();
+    packages.sort_unstable();
     packages.dedup();
     packages
 }
