@@ -35,6 +35,9 @@ use trace::{Logs, Trace};
 
 const COMMAND: &str = "cargo xtask setup --kubernetes";
 
+/// `sun_path` of unix(7), without its last zero.
+const SOCKET_PATH: usize = 107;
+
 /// Programs of the system that a cluster needs, and the Debian package that brings each.
 const PROGRAMS: [(&str, &str); 7] = [
     ("apt-get", "apt"),
@@ -64,8 +67,8 @@ impl fmt::Display for Step {
             Self::RemoveRest => write!(f, "take down what an earlier start left"),
             Self::MakePrograms => write!(
                 f,
-                "build Kubernetes {VERSION} from Debian's source package, once: 5 to 10 minutes, \
-                 4 GB of disk meanwhile"
+                "build Kubernetes {VERSION} from Debian's source package, once: 5 to 12 minutes, \
+                 3 GB of disk meanwhile"
             ),
             Self::Start(count) => write!(f, "start a cluster of {count}"),
         }
@@ -99,7 +102,7 @@ impl Request {
                 let steps = self.plan(&machine, &home, &cgroups)?;
                 if !steps.is_empty() {
                     show(&home, &steps);
-                    refuse_unable(&machine)?;
+                    refuse_unable(&machine, &home)?;
                     consent.obtain()?;
                     self.up(sh, &mut machine, &home, &cgroups)?;
                 }
@@ -191,12 +194,20 @@ fn missing(path: &str) -> Vec<&'static str> {
 }
 
 /// Nothing is begun that can't be finished.
-fn refuse_unable(machine: &Machine) -> Result<()> {
+fn refuse_unable(machine: &Machine, home: &Home) -> Result<()> {
     let os_release = fs::read_to_string("/etc/os-release").context("/etc/os-release")?;
     if !is_debian_12(&os_release) {
         bail!(
             "cannot build Kubernetes: only Debian 12 has the source package of {VERSION} and the \
              compiler that builds it"
+        );
+    }
+    let socket = Node::FIRST.runtime_socket(home);
+    if socket.as_os_str().len() > SOCKET_PATH {
+        bail!(
+            "cannot listen on `{}`: a socket's path has at most {SOCKET_PATH} bytes. \
+             Set XDG_STATE_HOME to a shorter path",
+            socket.display()
         );
     }
     match machine.authority {
