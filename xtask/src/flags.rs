@@ -12,7 +12,8 @@ xflags::xflags! {
             optional -y,--yes
             /// Say what would be done, and end.
             optional --dry-run
-            /// End the engines or the cluster that an earlier `setup` started, and nothing else.
+            /// End the engines that an earlier `setup` started, and nothing else; with `--kubernetes`
+            /// the cluster, and no engine.
             optional --down
             /// Start a Kubernetes cluster instead, built from Debian 12's packages. Needs root.
             optional --kubernetes
