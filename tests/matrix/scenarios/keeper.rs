@@ -290,6 +290,9 @@ fn terminal_is_gone(ctx: &Ctx) -> Result<(), String> {
     running.signal(Signal::KILL)?;
     running.ends()?;
     drop(person);
+    wait_until("no terminal drives", || {
+        Ok(ctx.run_json("ls --json")?[0]["keeper"]["driven"] == Value::Bool(false))
+    })?;
     let other = Person::sit_down(100, 30)?;
     let attached = ctx
         .call("attach s")
