@@ -48,7 +48,7 @@ struct Shutdown {
 }
 
 /// Runs until SIGTERM from outside, a hang-up of the host, or the command's deadline has ended
-/// every process. The engine's SIGKILL ends those that do not obey, or this process does by shutdown.
+/// every process. The engine's SIGKILL ends those that do not obey, or this process does by ending.
 pub(crate) fn run() -> ExitCode {
     match supervise() {
         Ok(cause) => ExitCode::from(match (cause, oom::kills() > 0) {

@@ -63,8 +63,7 @@ pub(super) fn refusal(
 /// ended by then (podman#16383), and looks at each image of its list, one of which may have been
 /// removed.
 pub(super) fn is_momentary(message: &str) -> bool {
-    let process_ended = message.contains("/cgroup: no such process")
-        || (message.contains("/cgroup") && message.contains("no such file or directory"));
+    let process_ended = message.contains("/proc/") && message.contains("/cgroup: no such");
     process_ended || message.contains("image not known")
 }
 

@@ -114,7 +114,7 @@ enum End {
     Lost(String),
 }
 
-/// What is progress of the process.
+/// What is known of the process.
 #[derive(Debug)]
 struct SeatState {
     progress: Mutex<Progress>,

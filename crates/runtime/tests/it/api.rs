@@ -7,6 +7,13 @@ use std::path::{Path, PathBuf};
 
 use lazaret_runtime::{ApiEngine, Endpoint, Engine as _, EngineError};
 
+/// An engine's answer to `/version`.
+const VERSION: &str = "HTTP/1.1 200 OK\r\nContent-Length: 43\r\nConnection: close\r\n\r\n\
+    {\"ApiVersion\":\"1.41\",\"Version\":\"20.10.24 \"}";
+/// An engine's answer about what it does not have.
+const UNKNOWN: &str = "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\n\
+    Content-Length: 2\r\nConnection: close\r\n\r\n{}";
+
 #[track_caller]
 fn probe(socket: &Path) -> EngineError {
     let engine = ApiEngine::new(Endpoint::Unix(socket.to_owned())).unwrap();
@@ -50,10 +57,6 @@ fn what_an_image_left_meanwhile_is_asked_for_again() {
     const NONE: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\
         Content-Length: 2\r\nConnection: close\r\n\r\n[]";
     let directory = tempfile::tempdir().unwrap();
-    const VERSION: &str = "HTTP/1.1 200 OK\r\nContent-Length: 43\r\nConnection: close\r\n\r\n\
-        {\"ApiVersion\":\"1.41\",\"Version\":\"20.10.24 \"}";
-    const UNKNOWN: &str = "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\n\
-        Content-Length: 2\r\nConnection: close\r\n\r\n{}";
     let mut lists = [GONE, GONE, NONE].into_iter();
     let mut images = [GONE, UNKNOWN].into_iter();
     let socket = serve_by(directory.path(), move |request| match request {
@@ -72,10 +75,6 @@ fn a_container_that_ends_meanwhile_is_inspected_again() {
     const ENDED: &str = "HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\n\
         Content-Length: 68\r\nConnection: close\r\n\r\n\
         {\"message\":\"read /proc/7264/cgroup: no such process\",\"response\":500}";
-    const VERSION: &str = "HTTP/1.1 200 OK\r\nContent-Length: 43\r\nConnection: close\r\n\r\n\
-        {\"ApiVersion\":\"1.41\",\"Version\":\"20.10.24 \"}";
-    const UNKNOWN: &str = "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\n\
-        Content-Length: 2\r\nConnection: close\r\n\r\n{}";
     let directory = tempfile::tempdir().unwrap();
     let mut containers = [ENDED, ENDED, UNKNOWN].into_iter();
     let socket = serve_by(directory.path(), move |request| match request {

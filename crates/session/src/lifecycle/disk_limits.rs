@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use lazaret_protocol::usage::Amount;
 use serde::{Deserialize, Serialize};
 
-use crate::porter::usage::Counted;
+use crate::porter::usage::{Counted, Unknown, UsageCounter};
+
+/// Between two looks at what the file system has left.
+pub(crate) const LOOK: Duration = Duration::from_secs(2);
 
 /// How much the volume of a session may hold: allocated blocks, and inodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,8 +100,21 @@ impl Estimate {
     const REST: u32 = 20;
     const REST_WHEN_NEAR: u32 = 4;
 
+    /// Counts what the volumes hold. What the file system has left is asked first, so that what is
+    /// written during the walk is not missed.
+    ///
+    /// # Errors
+    /// The porter is gone, or makes no sense.
+    pub(crate) fn count(counter: &mut UsageCounter) -> Result<(Counted, Self), Unknown> {
+        let started = Instant::now();
+        let free = counter.free()?;
+        let counted = counter.walk()?;
+        let estimate = Self::new(counted.amount(), free, started.elapsed());
+        Ok((counted, estimate))
+    }
+
     /// Takes down what a walk found that ends now.
-    pub(crate) fn new(held: Amount, free: Amount, took: Duration) -> Self {
+    fn new(held: Amount, free: Amount, took: Duration) -> Self {
         Self {
             held,
             free,

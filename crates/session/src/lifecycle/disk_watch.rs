@@ -13,7 +13,7 @@ use crate::context::SessionContext;
 use crate::engine::counted::CountedVolumes;
 use crate::event::Event;
 use crate::lifecycle::command_io::CommandIo;
-use crate::lifecycle::disk_limits::{DiskState, Estimate};
+use crate::lifecycle::disk_limits::{DiskState, Estimate, LOOK};
 use crate::lifecycle::latch::{CommandEnded, Latch};
 use crate::live::pause::{LONGEST, NoTurn, PauseError, PausedCommand, Pauses};
 use crate::porter::usage::{Counted, Unknown, UsageCounter};
@@ -22,9 +22,6 @@ use crate::store::record::Record;
 
 /// How long a command has the machine to itself: most need no more. Also between two attempts.
 const PAUSE: Duration = Duration::from_secs(2);
-
-/// Between two looks at what the file system has left.
-const LOOK: Duration = Duration::from_secs(2);
 
 /// Between two looks whether a command may go on.
 const TICK: Duration = Duration::from_millis(200);
@@ -154,11 +151,8 @@ impl DiskWatch<'_> {
     }
 
     fn count(self, counter: &mut UsageCounter) -> Result<(Counted, Estimate), Unknown> {
-        let started = Instant::now();
-        let free = counter.free()?;
-        let counted = counter.walk()?;
-        let used = counted.amount();
-        self.io.disk(DiskState::Counted(used));
-        Ok((counted, Estimate::new(used, free, started.elapsed())))
+        let (counted, estimate) = Estimate::count(counter)?;
+        self.io.disk(DiskState::Counted(counted.amount()));
+        Ok((counted, estimate))
     }
 }

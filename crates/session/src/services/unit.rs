@@ -1,4 +1,4 @@
-//! `Unit`: one service: what is known of it, and what is desired.
+//! `Unit`: one service: what is known of it, and what it is to do.
 
 use std::collections::VecDeque;
 use std::fs;

@@ -2,22 +2,17 @@
 //!
 //! No user can be asked to make room yet, so a step ends where a command would be paused.
 
-use std::time::{Duration, Instant};
-
 use lazaret_image_builder::Pinned;
 
 use crate::cancel::Cancel;
 use crate::context::SessionContext;
 use crate::engine::counted::CountedVolumes;
 use crate::event::Event;
-use crate::lifecycle::disk_limits::{DiskExcess, DiskLimits, Estimate};
+use crate::lifecycle::disk_limits::{DiskExcess, DiskLimits, Estimate, LOOK};
 use crate::lifecycle::latch::{BACKGROUND_DELAY, Latch};
 use crate::lifecycle::standby::{self, ExporterError};
 use crate::porter::usage::{Unknown, UsageCounter};
 use crate::store::record::Record;
-
-/// Between two looks at what the file system has left.
-const LOOK: Duration = Duration::from_secs(2);
 
 /// Why the steps are not watched any more.
 #[derive(Debug, thiserror::Error)]
@@ -44,10 +39,9 @@ pub(super) struct StepDiskWatch<'a> {
 }
 
 impl StepDiskWatch<'_> {
-    /// Watches until no step runs, or one is ended. Steps that can't be watched run on; the user
-    /// is told.
+    /// Watches until no step runs, or one is ended. Where that fails, the steps run on and the
+    /// user is told; where a volume can be in one container only, nothing can count it beside them.
     pub(super) fn until_over(self) {
-        // There a volume can be in one machine at a time.
         if !self.cx.info.capabilities.shares_volumes
             || self.over.wait_for(BACKGROUND_DELAY).is_some()
         {
@@ -67,14 +61,12 @@ impl StepDiskWatch<'_> {
         let counter = UsageCounter::start(&spawner, self.counted.targets());
         let mut counter = counter.map_err(ExporterError::from)?.ok_or(Unknown)?;
         loop {
-            let began = Instant::now();
-            let held = counter.walk()?.amount();
-            if let Some(excess) = self.limits.exceeded(held) {
+            let (counted, estimate) = Estimate::count(&mut counter)?;
+            if let Some(excess) = self.limits.exceeded(counted.amount()) {
                 self.excess.set(excess);
                 self.stop.raise();
                 return Ok(());
             }
-            let estimate = Estimate::new(held, counter.free()?, began.elapsed());
             loop {
                 if self.over.wait_for(LOOK).is_some() {
                     return Ok(());
