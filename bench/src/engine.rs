@@ -58,6 +58,8 @@ impl FromStr for EngineName {
 #[derive(Clone, Debug)]
 pub(super) struct Cli {
     pub(super) name: EngineName,
+    /// Where it listens.
+    pub(super) socket: PathBuf,
     /// What stands before the program: nothing, or a change of user.
     prefix: Vec<String>,
     program: String,
@@ -86,6 +88,7 @@ impl Cli {
         }
         let mut cli = Self {
             name,
+            socket: socket.to_owned(),
             prefix: Vec::new(),
             program: name.program().to_owned(),
             arguments: Vec::new(),

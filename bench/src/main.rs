@@ -8,17 +8,20 @@
 
 mod corpus;
 mod engine;
+mod far;
 mod figures;
 mod flags;
 mod gate;
 mod judge;
 mod live;
 mod measure;
+mod memory;
 mod net;
 mod packer;
 mod plot;
 mod report;
 mod rows;
+mod scale;
 mod series;
 mod station;
 mod suite;
@@ -90,9 +93,19 @@ impl flags::Bench {
                 let report = self.live().run(sh, self.engines(sh)?)?;
                 write_json(&self.report_file(sh, "live.json")?, &report)
             }
+            Some("far") => {
+                let report = far::run(sh, self.engines(sh)?, self.rounds.unwrap_or(ROUNDS))?;
+                write_json(&self.report_file(sh, "far.json")?, &report)
+            }
+            Some("scale") => {
+                let report = self.scale().run(sh, self.engines(sh)?)?;
+                write_json(&self.report_file(sh, "scale.json")?, &report)
+            }
             Some("judge") => judge::run(sh, self.corpus.as_deref(), self.listing()),
             Some(other) => {
-                bail!("no suite is named `{other}`: name copy, gate, judge, live or net")
+                bail!(
+                    "no suite is named `{other}`: name copy, far, gate, judge, live, net or scale"
+                )
             }
         }
     }
@@ -102,6 +115,13 @@ impl flags::Bench {
             rounds: self.rounds.unwrap_or(ROUNDS),
             sessions: self.sessions.unwrap_or(SESSIONS),
             only: self.only.clone(),
+        }
+    }
+
+    fn scale(&self) -> scale::Options {
+        scale::Options {
+            rounds: self.rounds.unwrap_or(ROUNDS),
+            sessions: self.sessions,
         }
     }
 

@@ -70,6 +70,13 @@ pub(super) enum Series {
     BuildRun,
     PlainBuildInside,
     PlainBuildRun,
+    FarCopyIn,
+    Scp,
+    TarOverSsh,
+    /// So many at once.
+    RunsAtOnce(usize),
+    PlainRunsAtOnce(usize),
+    RunsMemory(usize),
 }
 
 impl Series {
@@ -139,12 +146,18 @@ impl Series {
             Self::BuildRun => "lazaret run of it, applied".to_owned(),
             Self::PlainBuildInside => format!("cargo build --release in {program} run"),
             Self::PlainBuildRun => format!("{program} run of it, with a bind mount"),
+            Self::FarCopyIn => "lazaret over ssh: copy-in, medium".to_owned(),
+            Self::Scp => "scp -r, medium".to_owned(),
+            Self::TarOverSsh => "tar c | ssh tar x, medium".to_owned(),
+            Self::RunsAtOnce(count) => format!("lazaret run, {count} at once"),
+            Self::PlainRunsAtOnce(count) => format!("{program} run --rm, {count} at once"),
+            Self::RunsMemory(count) => format!("launchers of {count} runs at once: memory"),
         }
     }
 
     pub(super) fn unit(self) -> &'static str {
         match self {
-            Self::PackerPeak | Self::IdleMemory => "MiB",
+            Self::PackerPeak | Self::IdleMemory | Self::RunsMemory(_) => "MiB",
             Self::IdleProcessor => "%",
             _ => "ms",
         }

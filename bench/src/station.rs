@@ -32,6 +32,14 @@ pub(super) struct EngineUnderTest<'a> {
     run: String,
 }
 
+/// How lazaret reaches an engine that is not on this machine.
+#[derive(Debug)]
+pub(super) struct Address {
+    pub(super) engine: String,
+    /// The search path, which leads to the `ssh` to take.
+    pub(super) path: String,
+}
+
 /// What one `lazaret run` took.
 #[derive(Debug)]
 pub(super) struct RunTiming {
@@ -112,6 +120,11 @@ impl<'a> EngineUnderTest<'a> {
                 path.display()
             )
         })
+    }
+
+    /// The program that is measured.
+    pub(super) fn program(&self) -> &Path {
+        &self.lazaret
     }
 
     /// A call of lazaret with a state of its own.
@@ -236,16 +249,34 @@ impl<'a> EngineUnderTest<'a> {
         script: &str,
         arguments: &[String],
     ) -> Result<RunTiming> {
+        let run = self.kept_run(corpus, name, script).args(arguments);
+        self.timed(run, corpus)
+    }
+
+    /// The same with a script that only greets, on the engine at an address.
+    pub(super) fn run_at(
+        &self,
+        address: &Address,
+        corpus: &Corpus,
+        name: &str,
+    ) -> Result<RunTiming> {
+        let run = self.kept_run(corpus, name, GREET);
+        let run = run.env("LAZARET_ENGINE", &address.engine);
+        self.timed(run.env("PATH", &address.path), corpus)
+    }
+
+    fn kept_run(&self, corpus: &Corpus, name: &str, script: &str) -> Cmd<'a> {
+        self.lazaret(&[
+            "run", "base", "--keep", "--apply", "never", "--json", "--name", name,
+        ])
+        .arg("--workspace")
+        .arg(&corpus.path)
+        .args(["--", "sh", "-c", script, "sh"])
+    }
+
+    fn timed(&self, run: Cmd<'_>, corpus: &Corpus) -> Result<RunTiming> {
         timing::warm(self.sh, &corpus.path)?;
         timing::settle(self.sh)?;
-        let run = self
-            .lazaret(&[
-                "run", "base", "--keep", "--apply", "never", "--json", "--name", name,
-            ])
-            .arg("--workspace")
-            .arg(&corpus.path)
-            .args(["--", "sh", "-c", script, "sh"])
-            .args(arguments);
         // With --json the command's own output goes to stderr.
         let Greeted {
             after,

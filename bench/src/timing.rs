@@ -174,7 +174,8 @@ fn read_all(mut from: impl Read) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn tail(bytes: &[u8]) -> String {
+/// The last lines of what a program has said.
+pub(super) fn tail(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let lines: Vec<&str> = text.trim().lines().collect();
     lines[lines.len().saturating_sub(5)..].join("\n")

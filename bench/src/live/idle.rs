@@ -11,6 +11,7 @@ use xshell::Shell;
 
 use super::Live;
 use crate::figures::Figures;
+use crate::memory;
 use crate::series::Series;
 use crate::station::EngineUnderTest;
 
@@ -47,7 +48,7 @@ pub(super) fn measure(
         let share = used.as_secs_f64() / since.elapsed().as_secs_f64();
         if round > 0 {
             figures.add((engine, Series::IdleProcessor), 100.0 * share);
-            figures.add((engine, Series::IdleMemory), memory(&keepers)?);
+            figures.add((engine, Series::IdleMemory), memory::of_all(&keepers));
         }
     }
     all.into_iter().try_for_each(Live::end)
@@ -74,16 +75,4 @@ fn processor(keepers: &[String]) -> Result<Duration> {
         }
     }
     Ok(Duration::from_nanos(nanos))
-}
-
-/// MiB: each keeper's share of what it maps (`Pss`).
-fn memory(keepers: &[String]) -> Result<f64> {
-    let mut kib = 0;
-    for keeper in keepers {
-        let maps = fs::read_to_string(format!("{keeper}/smaps_rollup"))?;
-        let share = maps.lines().find_map(|line| line.strip_prefix("Pss:"));
-        let share = share.and_then(|line| line.split_ascii_whitespace().next());
-        kib += share.context("no Pss in smaps_rollup")?.parse::<u64>()?;
-    }
-    Ok(kib as f64 / 1024.0)
 }
