@@ -33,7 +33,7 @@ pub(crate) fn check(rules: &[(&str, Rule)], context: &Context<'_>, report: &mut 
     let mut judged = Judged {
         rules,
         context,
-        said: said(report, &changes),
+        reported: reported(report, &changes),
         left: MOST_BYTES,
     };
     for change in changes {
@@ -51,29 +51,29 @@ pub(crate) fn check(rules: &[(&str, Rule)], context: &Context<'_>, report: &mut 
     }
 }
 
-/// What was said of a path: the gravest word for each code and line.
-type Said = HashMap<(RelPathBuf, &'static str, Option<u32>), Severity>;
+/// The gravest severity that was reported of a path, for each code and line.
+type Reported = HashMap<(RelPathBuf, &'static str, Option<u32>), Severity>;
 
-fn said(report: &FindingBuffer, changes: &[&Change]) -> Said {
+fn reported(report: &FindingBuffer, changes: &[&Change]) -> Reported {
     let paths: HashSet<&RelPath> = changes.iter().map(|change| &*change.path).collect();
-    let mut said = Said::new();
+    let mut reported = Reported::new();
     for finding in &report.findings {
         if let Subject::Path(path) = &finding.subject
             && paths.contains(&**path)
         {
-            note(&mut said, path, finding);
+            note(&mut reported, path, finding);
         }
     }
-    said
+    reported
 }
 
-/// Notes a finding, and says whether it is graver than what was said before.
-fn note(said: &mut Said, path: &RelPathBuf, finding: &Finding) -> bool {
+/// Notes a finding, and returns whether it is graver than what was reported before.
+fn note(reported: &mut Reported, path: &RelPathBuf, finding: &Finding) -> bool {
     let key = (path.clone(), finding.code, finding.line);
-    let known = said.get(&key).copied();
+    let known = reported.get(&key).copied();
     let is_new = known.is_none_or(|known| known < finding.severity);
     if is_new {
-        said.insert(key, finding.severity);
+        reported.insert(key, finding.severity);
     }
     is_new
 }
@@ -81,7 +81,7 @@ fn note(said: &mut Said, path: &RelPathBuf, finding: &Finding) -> bool {
 struct Judged<'a> {
     rules: &'a [(&'a str, Rule)],
     context: &'a Context<'a>,
-    said: Said,
+    reported: Reported,
     /// How many bytes may still be read.
     left: usize,
 }
@@ -122,7 +122,7 @@ impl Judged<'_> {
                 }
                 .into();
             }
-            if note(&mut self.said, &change.path, &finding) {
+            if note(&mut self.reported, &change.path, &finding) {
                 report.push(finding);
             }
         }

@@ -7,7 +7,7 @@ use lazaret_protocol::{HomeEntry, HomeOrder, HomeOrders, HomeRequest, Verb};
 use lazaret_runtime::{AGENT_HOME, ExecSpec, HardenedSpec, Stdin};
 use lazaret_tree::{Digest, Mode, PathPattern, RelPath, RelPathBuf};
 use lazaret_validator::home::{
-    Difference, DifferenceKind, Found, HomeFile, Judgement, Put, Wanted, fingerprint,
+    Difference, DifferenceKind, ExpectedHome, Found, HomeFile, Judgement, Put, fingerprint,
     home_patterns, judge_home,
 };
 
@@ -37,11 +37,11 @@ pub(crate) fn prepare(
     let exec = ExecSpec::new(argv, Stdin::Piped);
     let store = HomeStore::of(dir);
     let state = store.read()?;
-    let wanted = wanted(&store, &state, spec)?;
+    let expected = expected(&store, &state, spec)?;
     let preparing = Preparing {
         store,
         state,
-        wanted,
+        expected,
     };
     let container = &agent.spec().name;
     let put_back = cx.phase("home", |_| {
@@ -63,7 +63,11 @@ pub(crate) fn prepare(
 }
 
 /// Returns what the home is to hold: the user's files, and over them what they allowed.
-fn wanted(store: &HomeStore, state: &HomeState, spec: &HomeSpec) -> Result<Wanted, HomeError> {
+fn expected(
+    store: &HomeStore,
+    state: &HomeState,
+    spec: &HomeSpec,
+) -> Result<ExpectedHome, HomeError> {
     let seed = spec.seed.iter().map(|seed| {
         let mode = Mode::Plain;
         let contents = seed.contents.clone();
@@ -80,7 +84,7 @@ fn wanted(store: &HomeStore, state: &HomeState, spec: &HomeSpec) -> Result<Wante
         let digest: Digest = digest.parse().ok()?;
         Some((path.parse().ok()?, digest))
     });
-    Ok(Wanted {
+    Ok(ExpectedHome {
         files,
         memory: spec.memory.iter().cloned().collect(),
         placed: placed.collect(),
@@ -90,13 +94,13 @@ fn wanted(store: &HomeStore, state: &HomeState, spec: &HomeSpec) -> Result<Wante
 struct Preparing {
     store: HomeStore,
     state: HomeState,
-    wanted: Wanted,
+    expected: ExpectedHome,
 }
 
 impl Preparing {
     fn request(&self) -> HomeRequest {
         let mut patterns = home_patterns();
-        let own = self.wanted.files.keys().chain(&self.wanted.memory);
+        let own = self.expected.files.keys().chain(&self.expected.memory);
         let own: BTreeSet<&RelPathBuf> = own.collect();
         patterns.extend(
             own.into_iter()
@@ -120,7 +124,7 @@ impl Preparing {
         let found = found
             .map(|(path, entry)| (path.clone(), found_of(entry)))
             .collect();
-        let Judgement { differences, puts } = judge_home(&found, &self.wanted);
+        let Judgement { differences, puts } = judge_home(&found, &self.expected);
         let now = seconds_now();
         let mut orders: Vec<(RelPathBuf, HomeOrder)> = Vec::new();
         orders.extend(stale.into_iter().map(|path| (path, HomeOrder::Remove)));
@@ -140,7 +144,7 @@ impl Preparing {
             };
             (path, order)
         }));
-        let placed = self.wanted.files.iter();
+        let placed = self.expected.files.iter();
         let placed =
             placed.map(|(path, file)| (path.to_string(), fingerprint(path, file).to_hex()));
         state.placed = placed.collect();
@@ -167,7 +171,7 @@ impl Preparing {
                 Some(Found::File(file)) => Some(store(file)?),
                 _ => None,
             },
-            placed: self.wanted.files.get(path).map(store).transpose()?,
+            placed: self.expected.files.get(path).map(store).transpose()?,
             target: match found {
                 Some(Found::Link(target)) => Some(target.clone()),
                 _ => None,
@@ -267,11 +271,11 @@ mod tests {
             seed,
             memory: Vec::new(),
         };
-        let wanted = wanted(store, &state, &spec).unwrap();
+        let expected = expected(store, &state, &spec).unwrap();
         let preparing = Preparing {
             store: store.clone(),
             state,
-            wanted,
+            expected,
         };
         let entries = entries.iter();
         let entries = entries.map(|(at, entry)| (path(at), entry.clone()));

@@ -32,9 +32,9 @@ pub struct HomeFile {
     pub contents: Vec<u8>,
 }
 
-/// What a home is to hold.
+/// What a home is expected to hold.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct ExpectedHome {
     /// Files of the user's, and contents that they allowed.
     pub files: BTreeMap<RelPathBuf, HomeFile>,
     /// Files that the command may change for good.
@@ -66,7 +66,7 @@ pub struct Difference {
 /// How a path differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DifferenceKind {
-    /// A file that is not wanted.
+    /// A file that is not expected.
     Added,
     /// A file with other contents.
     Changed,
@@ -96,15 +96,15 @@ pub enum Put {
 /// The rule of a file that no row is about: one of the user's own.
 const SEED: &str = "home.seed";
 
-/// Judges what was found. Entries of no rule and of no wanted path are left alone.
-pub fn judge_home(found: &BTreeMap<RelPathBuf, Found>, wanted: &Wanted) -> Judgement {
+/// Judges what was found. Entries of no rule and of no expected path are left alone.
+pub fn judge_home(found: &BTreeMap<RelPathBuf, Found>, expected: &ExpectedHome) -> Judgement {
     let mut judgement = Judgement::default();
     for (path, found) in found {
-        judgement.entry(path, found, wanted);
+        judgement.entry(path, found, expected);
     }
-    for (path, file) in &wanted.files {
-        let was_placed = wanted.placed.contains_key(path);
-        if found.contains_key(path) || (was_placed && wanted.memory.contains(path)) {
+    for (path, file) in &expected.files {
+        let was_placed = expected.placed.contains_key(path);
+        if found.contains_key(path) || (was_placed && expected.memory.contains(path)) {
             continue;
         }
         if was_placed {
@@ -131,21 +131,21 @@ pub fn fingerprint(path: &RelPath, file: &HomeFile) -> Digest {
 }
 
 impl Judgement {
-    fn entry(&mut self, path: &RelPath, found: &Found, wanted: &Wanted) {
-        let file = wanted.files.get(path);
+    fn entry(&mut self, path: &RelPath, found: &Found, expected: &ExpectedHome) {
+        let file = expected.files.get(path);
         let treatment = match (treatment(path), file) {
             (Some(treatment), _) => treatment,
             (None, Some(_)) => Treatment::Config,
-            (None, None) if wanted.memory.contains(path) => Treatment::Config,
+            (None, None) if expected.memory.contains(path) => Treatment::Config,
             (None, None) => return,
         };
         match (treatment, found) {
             (Treatment::Transient, _) if file.is_none() => self.put(path, Put::Remove),
-            (_, Found::File(_)) if wanted.memory.contains(path) => {}
+            (_, Found::File(_)) if expected.memory.contains(path) => {}
             (Treatment::Mixed(format), Found::File(found)) => {
-                self.mixed(path, format, found, wanted);
+                self.mixed(path, format, found, expected);
             }
-            (_, Found::File(found)) => self.file(path, found, wanted),
+            (_, Found::File(found)) => self.file(path, found, expected),
             (_, found) => {
                 self.differ(path, kind_of(found));
                 self.put(path, way_of(found));
@@ -156,12 +156,12 @@ impl Judgement {
         }
     }
 
-    fn file(&mut self, path: &RelPath, found: &HomeFile, wanted: &Wanted) {
-        let file = wanted.files.get(path);
+    fn file(&mut self, path: &RelPath, found: &HomeFile, expected: &ExpectedHome) {
+        let file = expected.files.get(path);
         if file == Some(found) {
             return;
         }
-        if !is_placed(path, found, wanted) {
+        if !is_placed(path, found, expected) {
             self.differ(path, changed(file));
         }
         self.put(
@@ -170,11 +170,11 @@ impl Judgement {
         );
     }
 
-    fn mixed(&mut self, path: &RelPath, format: Format, found: &HomeFile, wanted: &Wanted) {
-        let file = wanted.files.get(path);
+    fn mixed(&mut self, path: &RelPath, format: Format, found: &HomeFile, expected: &ExpectedHome) {
+        let file = expected.files.get(path);
         let ours = file.and_then(|file| mixed::split(format, &file.contents));
         let Some(theirs) = mixed::split(format, &found.contents) else {
-            return self.file(path, found, wanted);
+            return self.file(path, found, expected);
         };
         let is_same = match &ours {
             Some(ours) => theirs.has_config_of(ours),
@@ -183,7 +183,7 @@ impl Judgement {
         if is_same {
             return;
         }
-        if !is_placed(path, found, wanted) {
+        if !is_placed(path, found, expected) {
             self.differ(path, changed(file));
         }
         if file.is_none() && theirs.has_no_state() {
@@ -208,12 +208,12 @@ impl Judgement {
 }
 
 /// Whether a file is as lazaret put it there: then the user's own has changed since.
-fn is_placed(path: &RelPath, found: &HomeFile, wanted: &Wanted) -> bool {
-    wanted.placed.get(path) == Some(&fingerprint(path, found))
+fn is_placed(path: &RelPath, found: &HomeFile, expected: &ExpectedHome) -> bool {
+    expected.placed.get(path) == Some(&fingerprint(path, found))
 }
 
-fn changed(wanted: Option<&HomeFile>) -> DifferenceKind {
-    match wanted {
+fn changed(expected: Option<&HomeFile>) -> DifferenceKind {
+    match expected {
         Some(_) => DifferenceKind::Changed,
         None => DifferenceKind::Added,
     }
@@ -251,25 +251,25 @@ mod tests {
         }
     }
 
-    fn wanted(files: &[(&str, &str)]) -> Wanted {
+    fn home_of(files: &[(&str, &str)]) -> ExpectedHome {
         let files = files.iter().map(|(at, text)| (path(at), file(text)));
-        Wanted {
+        ExpectedHome {
             files: files.collect(),
-            ..Wanted::default()
+            ..ExpectedHome::default()
         }
     }
 
-    fn placed(mut wanted: Wanted) -> Wanted {
-        let files = wanted.files.iter();
+    fn placed(mut expected: ExpectedHome) -> ExpectedHome {
+        let files = expected.files.iter();
         let placed = files.map(|(path, file)| (path.clone(), fingerprint(path, file)));
-        wanted.placed = placed.collect();
-        wanted
+        expected.placed = placed.collect();
+        expected
     }
 
     /// Shows a judgement in a few words.
-    fn judge(found: &[(&str, Found)], wanted: &Wanted) -> String {
+    fn judge(found: &[(&str, Found)], expected: &ExpectedHome) -> String {
         let found = found.iter().map(|(at, found)| (path(at), found.clone()));
-        let Judgement { differences, puts } = judge_home(&found.collect(), wanted);
+        let Judgement { differences, puts } = judge_home(&found.collect(), expected);
         let differences = differences.iter();
         let differences = differences.map(|one| format!("{} {:?}", one.path, one.kind));
         let puts = puts.iter().map(|(path, put)| match put {
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn what_is_not_the_users_is_put_back() {
-        let ours = placed(wanted(&[(".claude/settings.json", "{}")]));
+        let ours = placed(home_of(&[(".claude/settings.json", "{}")]));
         let text = |text: &str| Found::File(file(text));
         for (at, found, expected) in [
             (".claude/settings.json", text("{}"), ""),
@@ -326,22 +326,22 @@ mod tests {
             assert_eq!(judge(&[(at, found)], &ours), expected);
         }
         let own = ("notes", text("x"));
-        assert_eq!(judge(&[own], &wanted(&[])), "");
+        assert_eq!(judge(&[own], &home_of(&[])), "");
     }
 
     #[test]
     fn a_fresh_home_gets_the_seed_and_nothing_is_said() {
-        let ours = wanted(&[(".bashrc", "a")]);
+        let ours = home_of(&[(".bashrc", "a")]);
         assert_eq!(judge(&[], &ours), "+.bashrc=a");
         assert_eq!(judge(&[], &placed(ours)), ".bashrc Removed; +.bashrc=a");
     }
 
     #[test]
     fn a_seed_that_the_user_changed_is_copied_anew_and_nothing_is_said() {
-        let before = placed(wanted(&[(".bashrc", "old"), (".vimrc", "old")]));
-        let now = Wanted {
+        let before = placed(home_of(&[(".bashrc", "old"), (".vimrc", "old")]));
+        let now = ExpectedHome {
             placed: before.placed,
-            ..wanted(&[(".bashrc", "new")])
+            ..home_of(&[(".bashrc", "new")])
         };
         let found = [
             (".bashrc", Found::File(file("old"))),
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_memory_file_is_the_commands_unless_it_is_no_file() {
-        let mut ours = placed(wanted(&[(".claude/CLAUDE.md", "a")]));
+        let mut ours = placed(home_of(&[(".claude/CLAUDE.md", "a")]));
         ours.memory.insert(path(".claude/CLAUDE.md"));
         let changed = [(".claude/CLAUDE.md", Found::File(file("b")))];
         assert_eq!(judge(&changed, &ours), "");
@@ -366,14 +366,15 @@ mod tests {
     fn what_is_written_anew_for_each_command_goes_without_a_word() {
         let found = [(".claude/shell-snapshots/a.sh", Found::File(file("x")))];
         let expected = "-.claude/shell-snapshots/a.sh";
-        assert_eq!(judge(&found, &wanted(&[])), expected);
+        assert_eq!(judge(&found, &home_of(&[])), expected);
     }
 
     #[test]
     fn of_a_mixed_file_history_stays() {
-        let judged =
-            |found: &str, ours: &Wanted| judge(&[(".claude.json", Found::File(file(found)))], ours);
-        let none = wanted(&[]);
+        let judged = |found: &str, ours: &ExpectedHome| {
+            judge(&[(".claude.json", Found::File(file(found)))], ours)
+        };
+        let none = home_of(&[]);
         assert_eq!(judged("{\"numStartups\": 7}", &none), "");
         let put_back = judged("{\"numStartups\": 7, \"env\": {\"A\": \"b\"}}", &none);
         let expected = ".claude.json Added; +.claude.json={\n  \"numStartups\": 7\n}\n";
@@ -381,7 +382,7 @@ mod tests {
         assert_eq!(judged("{", &none), ".claude.json Added; -.claude.json");
         let bare = judged("{\"env\": {\"A\": \"b\"}, \"projects\": {}}", &none);
         assert_eq!(bare, ".claude.json Added; -.claude.json");
-        let ours = placed(wanted(&[(".claude.json", "{\"verbose\": true}")]));
+        let ours = placed(home_of(&[(".claude.json", "{\"verbose\": true}")]));
         let same = "{\"verbose\": true, \"numStartups\": 7}";
         assert_eq!(judged(same, &ours), "");
         let gone = judged("{\"numStartups\": 7}", &ours);

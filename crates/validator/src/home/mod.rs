@@ -11,7 +11,8 @@ mod mixed;
 mod table;
 
 pub use judge::{
-    Difference, DifferenceKind, Found, HomeFile, Judgement, Put, Wanted, fingerprint, judge_home,
+    Difference, DifferenceKind, ExpectedHome, Found, HomeFile, Judgement, Put, fingerprint,
+    judge_home,
 };
 pub use keys::Format;
 pub use table::{HOME_RULES, HomeRule, Treatment, compared, home_patterns, home_rule};
