@@ -2,9 +2,10 @@
 //!
 //! Each call asserts what must hold of any input (messages are short and escaped, a file
 //! compared with itself has not changed), and returns whether the input could be read.
-//! `tests/samples` has a seed for each format.
+//! [`lockfile_samples`] and [`manifest_samples`] have a seed for each format.
 
 use crate::rules::{lockfiles, manifests};
+pub use crate::samples::{Sample, lockfiles as lockfile_samples, manifests as manifest_samples};
 
 /// Returns the names of lockfiles, in lower case.
 pub fn lockfile_names() -> Vec<&'static str> {

@@ -26,6 +26,8 @@ pub mod home;
 mod judge;
 mod policy;
 mod rules;
+#[cfg(any(test, feature = "fuzz"))]
+mod samples;
 mod shown;
 mod verdict;
 mod withhold;

@@ -49,43 +49,50 @@ use lock::Lock;
 
 type Read = for<'a> fn(&'a str) -> Result<Lock<'a>, Unreadable>;
 
-/// The formats by file name, folded.
-const FORMATS: &[(&str, Read)] = &[
-    (".terraform.lock.hcl", terraform::read),
-    ("bun.lock", bun::read),
-    ("cargo.lock", cargo::read),
-    ("composer.lock", composer::read),
-    ("deno.lock", deno::read),
-    ("flake.lock", flake::read),
-    ("gemfile.lock", gemfile::read),
-    ("gems.locked", gemfile::read),
-    ("go.sum", go_sum::read),
-    ("go.work.sum", go_sum::read),
-    ("mix.lock", mix::read),
-    ("npm-shrinkwrap.json", npm::read),
-    ("package-lock.json", npm::read),
-    ("package.resolved", swift::read),
-    ("packages.lock.json", nuget::read),
-    ("pdm.lock", pdm::read),
-    ("pipfile.lock", pipfile::read),
-    ("pnpm-lock.yaml", pnpm::read),
-    ("poetry.lock", poetry::read),
-    ("pubspec.lock", pubspec::read),
-    ("pylock.toml", pylock::read),
-    ("uv.lock", uv::read),
-    ("verification-metadata.xml", gradle::read),
-    ("yarn.lock", yarn::read),
+/// One format. `tests/samples` must have a genuine file of it.
+struct Format {
+    /// The file names, folded.
+    names: &'static [&'static str],
+    read: Read,
+}
+
+#[rustfmt::skip]
+const FORMATS: &[Format] = &[
+    Format { names: &[".terraform.lock.hcl"], read: terraform::read },
+    Format { names: &["bun.lock"], read: bun::read },
+    Format { names: &["cargo.lock"], read: cargo::read },
+    Format { names: &["composer.lock"], read: composer::read },
+    Format { names: &["deno.lock"], read: deno::read },
+    Format { names: &["flake.lock"], read: flake::read },
+    Format { names: &["gemfile.lock", "gems.locked"], read: gemfile::read },
+    Format { names: &["go.sum", "go.work.sum"], read: go_sum::read },
+    Format { names: &["mix.lock"], read: mix::read },
+    Format { names: &["package-lock.json", "npm-shrinkwrap.json"], read: npm::read },
+    Format { names: &["package.resolved"], read: swift::read },
+    Format { names: &["packages.lock.json"], read: nuget::read },
+    Format { names: &["pdm.lock"], read: pdm::read },
+    Format { names: &["pipfile.lock"], read: pipfile::read },
+    Format { names: &["pnpm-lock.yaml"], read: pnpm::read },
+    Format { names: &["poetry.lock"], read: poetry::read },
+    Format { names: &["pubspec.lock"], read: pubspec::read },
+    Format { names: &["pylock.toml"], read: pylock::read },
+    Format { names: &["uv.lock"], read: uv::read },
+    Format { names: &["verification-metadata.xml"], read: gradle::read },
+    Format { names: &["yarn.lock"], read: yarn::read },
 ];
 
-fn format_of(path: &lazaret_tree::RelPath) -> Option<Read> {
+fn format_of(path: &lazaret_tree::RelPath) -> Option<&'static Format> {
     let name = skeleton(path.components().last()?);
     // PEP 751: a project may have several, `pylock.NAME.toml`.
-    let name = match name.strip_prefix("pylock.") {
-        Some(rest) if rest.ends_with(".toml") => "pylock.toml",
-        _ => &name,
-    };
-    let found = FORMATS.iter().find(|(format, _)| *format == name);
-    found.map(|(_, read)| *read)
+    match name.strip_prefix("pylock.") {
+        Some(rest) if rest.ends_with(".toml") => format_named("pylock.toml"),
+        _ => format_named(&name),
+    }
+}
+
+/// Returns the format of a file name, which is folded already.
+fn format_named(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.names.contains(&name))
 }
 
 const LOCKFILE: DocumentKind = DocumentKind {
@@ -105,10 +112,10 @@ pub(super) fn entries(context: &Context<'_>, change: &Change, report: &mut Findi
 
 /// Compares both sides.
 pub(super) fn contents(_: &Context<'_>, pair: &FilePair<'_>, report: &mut FindingBuffer) {
-    let Some(read) = format_of(pair.path()) else {
+    let Some(format) = format_of(pair.path()) else {
         return by_lines(pair, report);
     };
-    if let Some(sides) = LOCKFILE.read(pair, read, report) {
+    if let Some(sides) = LOCKFILE.read(pair, format.read, report) {
         let found = compare::compare(&sides.before, &sides.after);
         found.report(pair.path(), sides.text, report);
     }

@@ -2,61 +2,12 @@
 
 use lazaret_tests::Random;
 
-use super::{FORMATS, Read, compare};
+use super::source::Source;
+use super::{compare, format_named};
 use crate::Severity;
 use crate::rules::structured::driver::Before;
 use crate::rules::{lockfiles, manifests};
-
-macro_rules! samples {
-    ($($path:literal),* $(,)?) => {
-        &[$(($path, include_str!(concat!("../../../tests/samples/", $path)))),*]
-    };
-}
-
-const SAMPLES: &[(&str, &str)] = samples![
-    "bun/bun.lock",
-    "cargo-1/Cargo.lock",
-    "cargo-2/Cargo.lock",
-    "cargo-3/Cargo.lock",
-    "cargo-4/Cargo.lock",
-    "composer/composer.lock",
-    "deno-3/deno.lock",
-    "deno-5/deno.lock",
-    "flake/flake.lock",
-    "gemfile/Gemfile.lock",
-    "go/go.sum",
-    "gradle/verification-metadata.xml",
-    "mix/mix.lock",
-    "npm-1/package-lock.json",
-    "npm-2/package-lock.json",
-    "npm-3/npm-shrinkwrap.json",
-    "nuget/packages.lock.json",
-    "pdm-2/pdm.lock",
-    "pdm-4/pdm.lock",
-    "pipfile/Pipfile.lock",
-    "pnpm-5/pnpm-lock.yaml",
-    "pnpm-6/pnpm-lock.yaml",
-    "pnpm-9/pnpm-lock.yaml",
-    "poetry-1/poetry.lock",
-    "poetry-2/poetry.lock",
-    "pubspec/pubspec.lock",
-    "pylock/pylock.toml",
-    "swift-1/Package.resolved",
-    "swift-2/Package.resolved",
-    "terraform/.terraform.lock.hcl",
-    "uv-1/uv.lock",
-    "yarn-1/yarn.lock",
-    "yarn-berry/yarn.lock",
-];
-
-const MANIFESTS: &[(&str, &str)] = samples![
-    "manifests/cargo.toml",
-    "manifests/go.mod",
-    "manifests/package.json",
-    "manifests/pyproject.toml",
-    "manifests/requirements.txt",
-    "manifests/setup.cfg",
-];
+use crate::samples::{self, Sample};
 
 /// What readers trip over.
 const PIECES: &[&[u8]] = &[
@@ -103,19 +54,6 @@ const PIECES: &[&[u8]] = &[
     b"|-\n",
 ];
 
-fn name_of(path: &str) -> String {
-    path.rsplit('/').next().unwrap().to_lowercase()
-}
-
-fn read_of(path: &str) -> Read {
-    let name = name_of(path);
-    FORMATS
-        .iter()
-        .find(|(format, _)| *format == name)
-        .unwrap()
-        .1
-}
-
 fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
     for _ in 0..=random.below(3) {
         let at = random.below(bytes.len() + 1);
@@ -140,17 +78,18 @@ fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
 
 #[test]
 fn sus_15_18_23_damage_never_panics() {
+    damage(&samples::lockfiles(), lockfiles::properties::exercise);
+    damage(&samples::manifests(), manifests::properties::exercise);
+}
+
+fn damage(samples: &[Sample], exercise: fn(&str, &[u8], &[u8]) -> bool) {
     let mut random = Random::new(0x6c6f_636b);
-    for (path, text) in SAMPLES.iter().chain(MANIFESTS) {
-        let exercise = match path.starts_with("manifests/") {
-            true => manifests::properties::exercise,
-            false => lockfiles::properties::exercise,
-        };
+    for Sample { path, name, text } in samples {
         let (mut read_well, mut refused) = (0, 0);
         for _ in 0..500 {
             let mut bytes = text.as_bytes().to_vec();
             mutate(&mut random, &mut bytes);
-            match exercise(&name_of(path), text.as_bytes(), &bytes) {
+            match exercise(name, text.as_bytes(), &bytes) {
                 true => read_well += 1,
                 false => refused += 1,
             }
@@ -158,7 +97,7 @@ fn sus_15_18_23_damage_never_panics() {
         // Damage that nothing survives, or that nothing notices, would prove nothing.
         assert!(
             read_well > 20 && refused > 20,
-            "{path}: {read_well} read, {refused} refused"
+            "{path:?}: {read_well} read, {refused} refused"
         );
     }
 }
@@ -167,8 +106,8 @@ fn sus_15_18_23_damage_never_panics() {
 #[test]
 fn sus_23_no_hash_changes_unnoticed() {
     let mut hashes = 0;
-    for (path, text) in SAMPLES {
-        let read = read_of(path);
+    for Sample { path, name, text } in &samples::lockfiles() {
+        let read = format_named(name).unwrap().read;
         for locked_package in read(text).unwrap().locked_packages {
             let Some(hash) = locked_package.integrity else {
                 continue;
@@ -193,7 +132,7 @@ fn sus_23_no_hash_changes_unnoticed() {
             let letter = if &other[last..=last] == "a" { "b" } else { "a" };
             other.replace_range(last..=last, letter);
             let changed = text.replace(hash, &other);
-            assert_ne!(changed, *text, "{path}: {hash}");
+            assert_ne!(changed, *text, "{path:?}: {hash}");
             let before = Before::Known(read(text).unwrap());
             let remarks = compare::compare(&before, &read(&changed).unwrap()).finish();
             // One of several hashes without a file name may be of a file that came later.
@@ -202,8 +141,39 @@ fn sus_23_no_hash_changes_unnoticed() {
                 false => Severity::Block,
             };
             let is_said = remarks.iter().any(|remark| remark.severity >= expected);
-            assert!(is_said, "{path}: {hash}: {remarks:?}");
+            assert!(is_said, "{path:?}: {hash}: {remarks:?}");
         }
     }
     assert!(hashes > 40, "{hashes}");
+}
+
+/// Every single host of every sample: with another name it blocks, or is a package that warns.
+#[test]
+fn sus_23_no_host_changes_unnoticed() {
+    let mut hosts = 0;
+    for Sample { path, name, text } in &samples::lockfiles() {
+        let read = format_named(name).unwrap().read;
+        for locked_package in read(text).unwrap().locked_packages {
+            let (Source::Web(address) | Source::Git(address, _)) = &locked_package.source else {
+                continue;
+            };
+            // Some formats name a known registry by a word.
+            let host = format!("//{}", address.host);
+            if address.host.is_empty() || !text.contains(&host) {
+                continue;
+            }
+            hosts += 1;
+            let changed = text.replace(&host, &format!("//evil.{}", address.host));
+            let before = Before::Known(read(text).unwrap());
+            let remarks = compare::compare(&before, &read(&changed).unwrap()).finish();
+            // A package that is named by its address is another one.
+            let expected = match locked_package.name.contains(&host) {
+                true => Severity::Warn,
+                false => Severity::Block,
+            };
+            let is_said = remarks.iter().any(|remark| remark.severity >= expected);
+            assert!(is_said, "{path:?}: {host}: {remarks:?}");
+        }
+    }
+    assert!(hosts > 40, "{hosts}");
 }

@@ -1,6 +1,6 @@
 //! What must hold of any lockfile; for tests and fuzz targets.
 
-use super::{FORMATS, compare};
+use super::{FORMATS, compare, format_named};
 use crate::Severity;
 use crate::rules::structured::driver::Before;
 use crate::rules::structured::text_of_bytes;
@@ -8,10 +8,10 @@ use crate::rules::structured::text_of_bytes;
 /// Reads two sides of a lockfile, compares them, and asserts what must hold of any input.
 /// Returns whether the second could be read.
 pub(crate) fn exercise(name: &str, before: &[u8], after: &[u8]) -> bool {
-    let Some((_, read)) = FORMATS.iter().find(|(format, _)| *format == name) else {
+    let Some(format) = format_named(name) else {
         return false;
     };
-    let side = |bytes| text_of_bytes(bytes).and_then(read);
+    let side = |bytes| text_of_bytes(bytes).and_then(format.read);
     let Ok(lock) = side(after) else { return false };
     let before = match side(before) {
         Ok(lock) => Before::Known(lock),
@@ -41,5 +41,5 @@ pub(crate) fn exercise(name: &str, before: &[u8], after: &[u8]) -> bool {
 
 /// Returns the names that [`exercise`] knows.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    FORMATS.iter().map(|(name, _)| *name)
+    FORMATS.iter().flat_map(|format| format.names).copied()
 }
