@@ -4,20 +4,26 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use lazaret_transfer::ConflictKind;
-use lazaret_tree::{Change, RelPathBuf, escape};
+use lazaret_tree::{Change, ChangeKind, RelPathBuf, escape};
 use lazaret_validator::{Finding, Subject};
 use serde::{Serialize, Serializer};
 
-/// Paths by what happened to them, escaped as everywhere else (AUD-10).
+/// Something of each change, by what happened to its path.
 #[derive(Debug, Default, Serialize)]
-pub struct Changes {
+pub struct ByEffect<T> {
     /// New.
-    pub added: Paths,
+    pub added: T,
     /// Different in contents, mode or type.
-    pub modified: Paths,
+    pub modified: T,
     /// Gone.
-    pub deleted: Paths,
+    pub deleted: T,
 }
+
+/// The paths of changes, escaped as everywhere else (AUD-10).
+pub type Changes = ByEffect<Paths>;
+
+/// How many changes there are.
+pub type ChangeCounts = ByEffect<usize>;
 
 /// Paths that are escaped when they are written: a large batch has 200,000 of them.
 #[derive(Debug, Default)]
@@ -138,14 +144,32 @@ impl Changes {
     pub fn of<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Self {
         let mut sorted = Self::default();
         for change in changes {
-            let path = change.path.clone();
-            match (&change.before, &change.after) {
-                (None, _) => sorted.added.0.push(path),
-                (Some(_), Some(_)) => sorted.modified.0.push(path),
-                (Some(_), None) => sorted.deleted.0.push(path),
-            }
+            sorted.of_kind(change.kind()).0.push(change.path.clone());
         }
         sorted
+    }
+}
+
+impl ChangeCounts {
+    /// Counts changes by what happened.
+    pub fn of<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Self {
+        let mut counts = Self::default();
+        for change in changes {
+            *counts.of_kind(change.kind()) += 1;
+        }
+        counts
+    }
+}
+
+impl<T> ByEffect<T> {
+    fn of_kind(&mut self, kind: ChangeKind) -> &mut T {
+        match kind {
+            ChangeKind::Added => &mut self.added,
+            ChangeKind::Deleted => &mut self.deleted,
+            ChangeKind::Modified | ChangeKind::ModeOnly | ChangeKind::TypeChanged => {
+                &mut self.modified
+            }
+        }
     }
 }
 

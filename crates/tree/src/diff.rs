@@ -34,6 +34,19 @@ pub enum ChangeKind {
     TypeChanged,
 }
 
+impl ChangeKind {
+    /// Returns the word that reports use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Modified => "modified",
+            Self::ModeOnly => "mode",
+            Self::Deleted => "deleted",
+            Self::TypeChanged => "type",
+        }
+    }
+}
+
 impl Change {
     /// Says what kind of change this is.
     pub fn kind(&self) -> ChangeKind {

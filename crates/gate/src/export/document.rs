@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use lazaret_tree::{ChangeKind, Entry, escape};
+use lazaret_tree::{Entry, escape};
 use lazaret_validator::{Finding, Severity};
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
@@ -13,7 +13,7 @@ use crate::case::Case;
 use crate::file_side::ContentsError;
 use crate::format::causes;
 use crate::proposal::{ItemState, Origin};
-use crate::report::{ConflictReport, FindingReport};
+use crate::report::{ChangeCounts, ConflictReport, FindingReport};
 use crate::subject::{CommandEnd, Outcome, Subject as Session};
 use crate::tip_report::WaitingReport;
 use crate::unlanded::Unlanded;
@@ -139,12 +139,9 @@ pub struct LimitsPart {
 /// Sums.
 #[derive(Debug, Serialize)]
 pub struct CountsPart {
-    /// Changes that add an entry.
-    pub added: usize,
-    /// Changes of contents, mode, target or type.
-    pub modified: usize,
-    /// Changes that remove an entry.
-    pub deleted: usize,
+    /// All changes, by what they do.
+    #[serde(flatten)]
+    pub changes: ChangeCounts,
     /// Changes that may be applied.
     pub applicable: usize,
     /// Changes that are withheld.
@@ -297,18 +294,10 @@ impl From<&Session> for SessionPart {
 impl CountsPart {
     fn new(input: &ReportInput<'_>, case: &Case) -> Result<Self, ContentsError> {
         let items = &input.items;
-        let kinds = |wanted: fn(ChangeKind) -> bool| {
-            items
-                .iter()
-                .filter(|item| wanted(item.change().kind()))
-                .count()
-        };
         let applicable = items.iter().filter(|item| input.may_apply(item)).count();
         let lines = input.lines(case)?;
         Ok(Self {
-            added: kinds(|kind| kind == ChangeKind::Added),
-            modified: kinds(|kind| !matches!(kind, ChangeKind::Added | ChangeKind::Deleted)),
-            deleted: kinds(|kind| kind == ChangeKind::Deleted),
+            changes: ChangeCounts::of(items.iter().map(ReportItem::change)),
             applicable,
             withheld: items.len() - applicable,
             lines_added: lines.added,
@@ -331,13 +320,7 @@ impl ChangePart {
         let (state, _, because_of) = words(item.state());
         Ok(Self {
             path: text(change.path.as_str()),
-            kind: match change.kind() {
-                ChangeKind::Added => "added",
-                ChangeKind::Modified => "modified",
-                ChangeKind::ModeOnly => "mode",
-                ChangeKind::Deleted => "deleted",
-                ChangeKind::TypeChanged => "type",
-            },
+            kind: change.kind().as_str(),
             before: change.before.as_ref().map(EntryPart::from),
             after: change.after.as_ref().map(EntryPart::from),
             lines_added: counts.map(|counts| counts.added),

@@ -6,7 +6,7 @@ use lazaret_tree::{ChangeKind, Entry};
 use lazaret_validator::Finding;
 
 use super::plan::{Fold, Show};
-use super::tables::{badge, digest, kind, message, numbers, state};
+use super::tables::{badge, digest, message, numbers, state};
 use super::text::{escaped, line, name};
 use super::{HtmlError, failed};
 use crate::case::Case;
@@ -62,7 +62,7 @@ fn head_of(
         .counts(case)?
         .filter(|_| item.change().kind() != ChangeKind::ModeOnly);
     let counts = counts.map_or(String::new(), numbers);
-    let (kind, path) = (kind(item), name(item.path().as_str()));
+    let (kind, path) = (item.change().kind().as_str(), name(item.path().as_str()));
     writeln!(
         out,
         "<details class=\"file\"{open}><summary><h3 class=\"path\">{path}</h3> \

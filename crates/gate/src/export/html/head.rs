@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use lazaret_tree::ChangeKind;
 use lazaret_validator::{Outcome, Severity};
 
 use super::text::{escaped, name, plain};
 use crate::export::document::seconds;
-use crate::export::report_input::{ReportInput, ReportSubject};
+use crate::export::report_input::{ReportInput, ReportItem, ReportSubject};
 use crate::file_diff::LineCounts;
 use crate::format::{bytes, command_lines, count, date};
+use crate::report::ChangeCounts;
 use crate::subject;
 
 const STYLE: &str = include_str!("style.css");
@@ -126,19 +126,13 @@ fn changes(number: usize) -> String {
 }
 
 fn counts(input: &ReportInput<'_>, lines: LineCounts, out: &mut dyn Write) -> io::Result<()> {
-    let kinds = |wanted: fn(ChangeKind) -> bool| {
-        let items = input.items.iter();
-        items.filter(|item| wanted(item.change().kind())).count()
-    };
+    let changes = ChangeCounts::of(input.items.iter().map(ReportItem::change));
     let number = |number: usize| count(number as u64);
     writeln!(out, "<ul class=\"counts\">")?;
     for (amount, word) in [
-        (
-            kinds(|kind| !matches!(kind, ChangeKind::Added | ChangeKind::Deleted)),
-            "modified",
-        ),
-        (kinds(|kind| kind == ChangeKind::Added), "added"),
-        (kinds(|kind| kind == ChangeKind::Deleted), "deleted"),
+        (changes.modified, "modified"),
+        (changes.added, "added"),
+        (changes.deleted, "deleted"),
     ] {
         writeln!(out, "<li><b>{}</b> {word}</li>", number(amount))?;
     }

@@ -134,7 +134,7 @@ pub(super) fn files(
             Some(counts) => numbers(counts) + &bar(counts),
             None => plain(kind_without_lines(item.change())),
         };
-        let kind = kind(item);
+        let kind = item.change().kind().as_str();
         writeln!(
             out,
             "<tr><td>{kind}</td><td>{path}</td><td>{}</td><td class=\"num\">{lines}</td></tr>",
@@ -150,17 +150,6 @@ pub(super) fn digest(item: &ReportItem<'_>) -> Option<String> {
     match &item.change().after {
         Some(Entry::File { digest, .. }) => Some(digest.to_hex()),
         _ => None,
-    }
-}
-
-/// What happened, in a word.
-pub(super) fn kind(item: &ReportItem<'_>) -> &'static str {
-    match item.change().kind() {
-        ChangeKind::Added => "added",
-        ChangeKind::Modified => "modified",
-        ChangeKind::ModeOnly => "mode",
-        ChangeKind::Deleted => "deleted",
-        ChangeKind::TypeChanged => "type",
     }
 }
 
