@@ -4,12 +4,12 @@
 //! user needs the rest to decide, without an export. So a file in the session's directory lists
 //! everything in full. It is written again whenever an incomplete summary is shown.
 
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io::{self, Write};
 
+use lazaret_gate::atomic_file::replace;
 use lazaret_gate::case::Case;
 use lazaret_gate::proposal::Proposal;
-use lazaret_tree::{AtPath as _, escape};
+use lazaret_tree::escape;
 
 use super::summary;
 use crate::failure::Failure;
@@ -28,8 +28,8 @@ pub fn keep(case: &Case, proposal: &Proposal, ui: &Ui) {
     let path = dir.join(NAME);
     let shown = ui.whole_place(&path);
     match replace(&path, |out| write(out, case, proposal)) {
-        Ok(()) => ui.status(&format!("full list: {shown}")),
-        Err(failure) => ui.failure(&failure),
+        Ok(_) => ui.status(&format!("full list: {shown}")),
+        Err(error) => ui.failure(&Failure::from(error)),
     }
 }
 
@@ -54,20 +54,5 @@ pub fn write(out: &mut dyn Write, case: &Case, proposal: &Proposal) -> io::Resul
         let path = escape(path.as_str().as_bytes());
         writeln!(out, "conflict: {path}: {kind}")?;
     }
-    Ok(())
-}
-
-/// Replaces the file as a whole, piece by piece: a large batch has 100 MiB of it.
-fn replace(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let staged = tempfile::NamedTempFile::new_in(dir).at(path)?;
-    let mut out = BufWriter::new(staged);
-    write(&mut out).at(path)?;
-    let staged = out.into_inner().map_err(|error| error.into_error());
-    let kept = staged.and_then(|staged| staged.persist(path).map_err(|error| error.error));
-    kept.at(path)?;
     Ok(())
 }

@@ -6,7 +6,7 @@
 //! the same file share it: it is one login.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use lazaret_tree::{AtPath as _, Digest, PathError};
 use rustix::fs::{Mode, OFlags};
 use zeroize::Zeroizing;
 
-use crate::store::file::private_dir;
+use crate::store::file::{private_dir, write_atomically};
 
 /// The file with the contents.
 const RENEWED: &str = "renewed";
@@ -84,16 +84,12 @@ impl CredentialCache {
     /// The disk's.
     pub fn keep(&self, contents: &[u8]) -> Result<(), PathError> {
         private_dir(&self.folder)?;
-        let path = self.folder.join(RENEWED);
-        // With mode 0600 from the beginning; synced, since the old one is worth nothing now.
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder).at(&path)?;
-        let mut head = MAGIC.to_vec();
-        head.extend_from_slice(self.own.to_hex().as_bytes());
-        head.push(b'\n');
-        file.write_all(&head).at(&path)?;
-        file.write_all(contents).at(&path)?;
-        file.as_file().sync_all().at(&path)?;
-        file.persist(&path).map_err(|error| error.error).at(&path)?;
-        Ok(())
+        // Synced, since the old one is worth nothing now.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(HEAD + contents.len()));
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(self.own.to_hex().as_bytes());
+        bytes.push(b'\n');
+        bytes.extend_from_slice(contents);
+        write_atomically(&self.folder.join(RENEWED), &bytes)
     }
 }

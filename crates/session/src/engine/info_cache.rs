@@ -9,8 +9,7 @@
 //! starts (P12), and a start that fails drops the answer. It can leave out a limit for one run,
 //! that the engine could not set the last time and can now.
 
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -18,7 +17,7 @@ use lazaret_runtime::{Engine, EngineInfo, InfoCache, ServerVersion};
 use lazaret_tree::Digest;
 use serde::{Deserialize, Serialize};
 
-use crate::store::deferred_sync::DeferredSync;
+use crate::store::file::{private_dir, replace};
 
 /// How long an answer is valid.
 const TRUSTED: Duration = Duration::from_secs(24 * 60 * 60);
@@ -112,14 +111,9 @@ impl InfoCache for EngineInfoCache {
             info: info.clone(),
         };
         // It is asked again where this fails.
-        drop(
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&self.dir),
-        );
+        drop(private_dir(&self.dir));
         let write = |out: &mut dyn std::io::Write| Ok(serde_json::to_writer(out, &cached)?);
-        drop(DeferredSync::default().put(&self.file(server_version), write));
+        drop(replace(&self.file(server_version), write));
     }
 }
 

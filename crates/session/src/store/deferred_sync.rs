@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use lazaret_tree::{AtPath as _, PathError};
 
+use crate::store::file::{replace, sync_dir_of};
+
 /// What has to be synced, in the order in which it was written.
 #[derive(Debug, Default)]
 #[must_use = "a power cut takes it before it is synced"]
@@ -31,12 +33,7 @@ impl DeferredSync {
         path: &Path,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), PathError> {
-        let staged = tempfile::NamedTempFile::new_in(folder(path)).at(path)?;
-        let mut out = io::BufWriter::new(staged);
-        write(&mut out).at(path)?;
-        let staged = out.into_inner().map_err(|error| error.into_error());
-        let staged = staged.at(path)?;
-        let file = staged.persist(path).map_err(|error| error.error).at(path)?;
+        let file = replace(path, write)?;
         self.files.push((path.to_path_buf(), file));
         Ok(())
     }
@@ -61,18 +58,10 @@ impl DeferredSync {
         for (path, file) in &self.files {
             file.sync_all().at(path)?;
         }
-        let mut folders: Vec<&Path> = self.files.iter().map(|(path, _)| folder(path)).collect();
-        folders.sort_unstable();
-        folders.dedup();
-        for folder in folders {
-            File::open(folder)
-                .and_then(|folder| folder.sync_all())
-                .at(folder)?;
-        }
-        Ok(())
+        // One file of each directory.
+        let mut files: Vec<&Path> = self.files.iter().map(|(path, _)| &**path).collect();
+        files.sort_unstable_by_key(|path| path.parent());
+        files.dedup_by_key(|path| path.parent());
+        files.into_iter().try_for_each(sync_dir_of)
     }
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("."))
 }

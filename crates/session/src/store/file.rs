@@ -9,7 +9,9 @@ use std::path::Path;
 
 use lazaret_tree::{AtPath as _, PathError};
 
-pub use lazaret_gate::atomic_file::{stream_atomically, write_atomically};
+pub use lazaret_gate::atomic_file::{
+    replace, stage, stream_atomically, sync_dir_of, write_atomically,
+};
 
 /// Turns "there is no such file" into `None`.
 ///

@@ -26,14 +26,14 @@ pub mod unfinished;
 pub mod unlanded;
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use lazaret_runtime::SessionId;
 use lazaret_transfer::WorkspaceDir;
 use lazaret_tree::{AtPath as _, PathError};
 
-use crate::store::file::{list_dir, ok_if_absent, private_dir, random_hex, remove_dir};
+use crate::store::file::{list_dir, ok_if_absent, private_dir, random_hex, remove_dir, stage};
 use crate::store::file_lock::{has_name, is_taken, take_lock, take_lock_soon, take_lock_within};
 use crate::store::locked::REMOVED;
 use crate::store::record::Phase;
@@ -318,9 +318,7 @@ fn read_or_make_id(path: &Path) -> Result<String, PathError> {
             }
             None => {}
         }
-        let dir = path.parent().unwrap_or(Path::new("."));
-        let mut staged = tempfile::NamedTempFile::new_in(dir).at(path)?;
-        staged.write_all(random_hex().as_bytes()).at(path)?;
+        let staged = stage(path, |out| out.write_all(random_hex().as_bytes()))?;
         // Of two first starts at once, one wins and both read its id.
         match staged.persist_noclobber(path) {
             Ok(_) => {}
