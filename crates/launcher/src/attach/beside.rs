@@ -7,7 +7,7 @@ use lazaret_session::cancel::CancelLevel;
 use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::{Channel, Frame, Kind};
 use lazaret_session::keeper::message::{Exit, Signal, Size};
-use lazaret_session::output::terminal::{CommandInput as _, Typed, UserTerminal};
+use lazaret_session::output::command_input::Typed;
 use lazaret_session::spec::TerminalMode;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::environment::StreamKind;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::ui::Output;
+use crate::ui::terminal::user_terminal::UserTerminal;
 use crate::ui::terminal::{Destination, filtered};
 
 /// Whether it reads what the user's stdin has.
@@ -123,7 +124,7 @@ const INTERRUPT: i32 = 2;
 fn type_in(connection: &Connection) {
     let mut terminal = UserTerminal::new();
     while !connection.is_closed() {
-        let sent = match terminal.next() {
+        let sent = match terminal.read() {
             Typed::Keys(bytes) => send(connection, &bytes),
             Typed::Resize(size) => Frame::json(Kind::Resize, &Size::from(size))
                 .and_then(|frame| connection.send(&frame)),

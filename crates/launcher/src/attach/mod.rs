@@ -17,7 +17,6 @@ use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::{Channel, Frame, Kind};
 use lazaret_session::keeper::journal::{Happening, SessionEvent};
 use lazaret_session::keeper::message::{Accepted, Attach, AttachMode, Exit, Request, Size};
-use lazaret_session::output::terminal::size;
 use lazaret_session::store::Store;
 use rustix::termios::tcgetattr;
 
@@ -30,6 +29,7 @@ use crate::environment::StreamKind;
 use crate::failure::{Failure, FailureKind, OrFail as _};
 use crate::keeper::{plain, words};
 use crate::session_access::live::ask;
+use crate::ui::terminal::user_terminal::size;
 use crate::ui::terminal::{Destination, filtered};
 use crate::ui::{Output, OutputFormat, UiWriter, Verbosity};
 

@@ -7,11 +7,12 @@ use lazaret_runtime::TerminalSize;
 use lazaret_session::keeper::connection::Connection;
 use lazaret_session::keeper::frame::{Channel, Frame, Kind};
 use lazaret_session::keeper::message::Size;
-use lazaret_session::output::terminal::{CommandInput as _, Typed, UserTerminal};
+use lazaret_session::output::command_input::Typed;
 use rustix::termios::OptionalActions;
 
 use super::keys::{DetachKeys, KeyAction, PrefixKey};
 use crate::ui::terminal::RawMode;
+use crate::ui::terminal::user_terminal::{UserTerminal, size};
 use crate::ui::{Output, Ui};
 
 /// The terminal in raw mode; it is given back when this is dropped.
@@ -59,7 +60,7 @@ impl Driven<'_> {
         let mut terminal = UserTerminal::new();
         let mut keys = DetachKeys::with_prefix(self.prefix);
         while !self.over.load(Ordering::SeqCst) {
-            let heard = match terminal.next() {
+            let heard = match terminal.read() {
                 Typed::Keys(bytes) => keys.read(&bytes),
                 Typed::Nothing => keys.flush(),
                 Typed::Resize(size) => match self.resized(size) {
@@ -97,7 +98,7 @@ impl Driven<'_> {
     fn take(&self) -> io::Result<()> {
         self.drives.store(true, Ordering::SeqCst);
         self.connection.send(&Frame::new(Kind::Take, Vec::new()))?;
-        self.resized(lazaret_session::output::terminal::size())
+        self.resized(size())
     }
 
     /// Says that the terminal has another size: who looks on is drawn for.

@@ -15,8 +15,8 @@ use crate::profile::AskRules;
 use crate::profile::units::ByteSize;
 use crate::session_access::live::ask;
 use crate::session_access::named::{OneSession, Unnamed};
+use crate::ui::terminal::user_terminal::size;
 use lazaret_session::keeper::message::{Exec, Request, Role, Size};
-use lazaret_session::output::terminal::size;
 use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::{SessionDir, Store};
 

@@ -18,13 +18,13 @@ use crate::resolve::run_spec::{Connected, RunRequest};
 use crate::resolve::scope::WorkspaceScope;
 use crate::session_access::question;
 use crate::ui::OutputFormat;
+use crate::ui::terminal::user_terminal::size;
 use lazaret_protocol::verb::CommandStdin;
 use lazaret_runtime::SessionId;
 use lazaret_session::keeper::AfterCommand;
 use lazaret_session::keeper::limits::Limits;
 use lazaret_session::keeper::message::{AttachMode, Exit, Size};
 use lazaret_session::lifecycle::disk_limits::DiskLimits;
-use lazaret_session::output::terminal::size;
 use lazaret_session::spec::TerminalMode;
 use lazaret_session::store::Store;
 

@@ -24,7 +24,7 @@ use super::message::{
 use super::state::{Attached, Disk, State, tell_event};
 use crate::cancel::Cancel;
 use crate::lifecycle::disk_limits::{DiskLimits, DiskState};
-use crate::output::terminal::Typed;
+use crate::output::command_input::Typed;
 use lazaret_runtime::TerminalSize;
 
 /// The most clients at once.

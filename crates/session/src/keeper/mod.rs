@@ -71,7 +71,7 @@ use crate::keeper::server::Server;
 use crate::lifecycle::command_io::{CommandIo, CommandTerminal};
 use crate::lifecycle::disk_limits::{DiskLimits, DiskState};
 use crate::network::{Denial, OnDenied};
-use crate::output::terminal::{CommandInput, Typed};
+use crate::output::command_input::{CommandInput, Typed};
 use crate::services::Need;
 use crate::services::status::{ServiceChange, ServiceState};
 use crate::store::SessionDir;

@@ -22,7 +22,7 @@ use super::pause;
 use super::place;
 use super::policy;
 use super::standing::Standing;
-use crate::output::terminal::Typed;
+use crate::output::command_input::Typed;
 use crate::store::SessionDir;
 
 /// The most connections at once.

@@ -15,7 +15,7 @@ use super::journal::{Happening, Journal, SessionEvent, StopCause};
 use super::limits::Limits;
 use super::message::{KeeperState, RefusalCode, Refused, Role};
 use crate::lifecycle::disk_limits::DiskExcess;
-use crate::output::terminal::Typed;
+use crate::output::command_input::Typed;
 
 /// What a hub knows.
 #[derive(Debug)]

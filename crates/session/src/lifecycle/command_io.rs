@@ -8,7 +8,7 @@ use lazaret_runtime::TerminalSize;
 use crate::keeper::live::LiveContainer;
 use crate::lifecycle::disk_limits::{DiskLimits, DiskState};
 use crate::network::{OnDenied, PortBinding};
-use crate::output::terminal::CommandInput;
+use crate::output::command_input::CommandInput;
 use crate::services::status::ServiceChange;
 use crate::store::SessionDir;
 use crate::store::record::CommandEnd;

@@ -12,7 +12,7 @@ use lazaret_runtime::{ContainerName, Engine, EngineError, Process};
 use crate::cancel::{Cancel, CancelLevel, Event, EventQueue};
 use crate::engine::signal::{SIGKILL, SIGTERM};
 use crate::live::pause::Pauses;
-use crate::output::terminal::{CommandInput, TerminalInput};
+use crate::output::command_input::{CommandInput, TerminalInput};
 use crate::spec::CommandLimits;
 use crate::store::record::CommandEnd;
 

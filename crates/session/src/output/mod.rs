@@ -1,5 +1,5 @@
 //! The command's output, and the keys that go in.
 
+pub mod command_input;
 pub mod relay;
 pub mod screen;
-pub mod terminal;

@@ -5,6 +5,7 @@ pub mod key_mode;
 mod raw_mode;
 pub mod review_console;
 mod sanitize;
+pub mod user_terminal;
 
 pub use command_io::{Destination, TerminalIo, filtered};
 pub use raw_mode::RawMode;

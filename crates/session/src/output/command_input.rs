@@ -1,10 +1,12 @@
 //! `CommandInput`: what is typed, on its way to the command, and the size of the screen.
+//!
+//! The command has a pseudo terminal of the engine's, never the user's own (CON-24). What is
+//! typed goes in as it is, Ctrl-C too.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lazaret_runtime::{ProcessControl, TerminalSize};
-use rustix::termios::tcgetattr;
 
 /// What comes from the user's side of a command's terminal, or of its stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,45 +62,6 @@ impl TerminalInput<'_> {
             if passed.is_err() {
                 return;
             }
-        }
-    }
-}
-
-/// The terminal on stdin.
-#[derive(Debug)]
-pub struct UserTerminal {
-    size: TerminalSize,
-}
-
-impl UserTerminal {
-    /// Reads it from now on; reads return after a tenth of a second.
-    pub fn new() -> Self {
-        Self {
-            size: super::size(),
-        }
-    }
-}
-
-impl Default for UserTerminal {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl CommandInput for UserTerminal {
-    fn next(&mut self) -> Typed {
-        let now = super::size();
-        if now != self.size {
-            self.size = now;
-            return Typed::Resize(now);
-        }
-        let mut buffer = [0; 4096];
-        match rustix::io::read(io::stdin(), &mut buffer) {
-            // Of a terminal that is gone nothing can be asked.
-            Ok(0) if tcgetattr(io::stdin()).is_err() => Typed::Gone,
-            Ok(0) | Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Typed::Nothing,
-            Ok(count) => Typed::Keys(buffer.get(..count).unwrap_or_default().to_vec()),
-            Err(_) => Typed::Gone,
         }
     }
 }
