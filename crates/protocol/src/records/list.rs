@@ -6,7 +6,10 @@ use std::marker::PhantomData;
 use lazaret_tree::{RelPath, RelPathBuf};
 
 use super::VolumeIdentity;
-use super::codec::{FormatTag, RecordError, RecordReader, RecordWriter};
+use super::codec::FormatTag;
+use super::reader::RecordReader;
+use super::record_error::RecordError;
+use super::writer::RecordWriter;
 
 /// What a list says about one path: a tag, the path, then the fields.
 pub trait Record: Sized {
