@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::raw::{RawLimits, RawNetwork};
 use super::source::{ProfileError, Source};
-use super::{HomeKeep, NetworkMode, Profile, network, resolve, tighten};
+use super::{HomeKeep, NetworkMode, Profile, limits, network, tighten};
 
 /// `limits` of a group, as they are written. Each may be lower or higher than the profile's.
 #[derive(Debug, Default, Deserialize)]
@@ -30,7 +30,7 @@ impl Profile {
         network: &GroupNetwork,
     ) -> Result<Self, ProfileError> {
         let source = Source { file, text };
-        self.limits = resolve::limits(&source, &limits.0, &self.limits)?;
+        self.limits = limits::limits(&source, &limits.0, &self.limits)?;
         self.limits.tmp = self.limits.tmp.min(self.limits.memory);
         self.narrow(&source, &network.0)?;
         // A group has its own home, whatever the profile says.

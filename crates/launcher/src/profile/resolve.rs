@@ -2,58 +2,32 @@
 //! this version can't do.
 
 use std::ops::Range;
-use std::time::Duration;
 
 use lazaret_egress::AllowEntry;
-use lazaret_gate::ignored::IgnoredFiles;
 use lazaret_tree::{RelPath, RelPathBuf, is_git_name};
 
 use super::ask::ask;
 use super::files::files;
+use super::gate::gate;
 use super::home::home;
+use super::limits::limits;
 use super::network::{HasRoutes, network};
 use super::notify::notify;
-use super::raw::{RawApply, RawGate, RawGit, RawIsolation, RawLimits, RawProfile};
+use super::raw::{RawGit, RawIsolation, RawProfile};
 use super::secrets::secrets;
 use super::services::services;
 use super::session::{attach, session};
 use super::setup::setup;
 use super::source::{ProfileError, Source};
-use super::units::{ByteSize, Span};
-use super::values::{LEAST_MEMORY, LEAST_PIDS, image_name, variables};
+use super::values::{image_name, variables};
 use super::volumes::volumes;
 use super::{
-    ApplyMode, GateRules, GitChoice, Isolation, LimitRules, NetworkMode, Origin, PrRules, Profile,
+    GateRules, GitChoice, Isolation, LimitRules, NetworkMode, Origin, PrRules, Profile,
     WorkspaceRules, pass,
 };
 
 /// Where the workspace is mounted; nothing else can be chosen yet.
 pub(super) const TARGET: &str = "/workspace";
-impl LimitRules {
-    /// What holds when a profile says nothing.
-    pub(super) const DEFAULT: Self = Self {
-        memory: 4 << 30,
-        cpus: 2.0,
-        pids: 4096,
-        tmp: 512 << 20,
-        timeout: Duration::from_secs(5 * 60),
-        idle: Duration::from_secs(12 * 3600),
-        life: Duration::from_secs(14 * 24 * 3600),
-        disk: 20 << 30,
-        inodes: 1_000_000,
-    };
-}
-
-impl GateRules {
-    /// What holds when a profile says nothing (docs/design/threats.md, "Limits").
-    pub(super) const DEFAULT: Self = Self {
-        apply: ApplyMode::Ask,
-        ignored: IgnoredFiles::Stay,
-        max_entries: 200_000,
-        max_bytes: 4 << 30,
-        max_file_bytes: 512 << 20,
-    };
-}
 
 /// Parses the text of a profile.
 pub(super) fn profile(
@@ -358,130 +332,5 @@ fn path(text: &str) -> Result<RelPathBuf, String> {
              write to"
         )),
         false => Ok(path.to_owned()),
-    }
-}
-
-/// Reads `[limits]` over `base`.
-pub(super) fn limits(
-    source: &Source<'_>,
-    raw: &RawLimits,
-    base: &LimitRules,
-) -> Result<LimitRules, ProfileError> {
-    let size = |value: &Option<toml::Spanned<ByteSize>>, default: u64| {
-        value.as_ref().map_or(default, |value| value.get_ref().0)
-    };
-    let span = |value: &Option<toml::Spanned<Span>>, default: Duration| {
-        value.as_ref().map_or(default, |value| value.get_ref().0)
-    };
-    let limits = LimitRules {
-        memory: size(&raw.memory, base.memory),
-        cpus: raw.cpus.as_ref().map_or(base.cpus, |cpus| cpus.get_ref().0),
-        pids: raw.pids.as_ref().map_or(base.pids, |pids| pids.get_ref().0),
-        tmp: size(&raw.tmp, base.tmp),
-        timeout: span(&raw.timeout, base.timeout),
-        idle: span(&raw.idle, base.idle),
-        life: span(&raw.life, base.life),
-        disk: size(&raw.disk, base.disk),
-        inodes: (raw.inodes.as_ref()).map_or(base.inodes, |inodes| inodes.get_ref().0),
-    };
-    if let Some(memory) = raw
-        .memory
-        .as_ref()
-        .filter(|memory| memory.get_ref().0 < LEAST_MEMORY)
-    {
-        return Err(source.error(
-            &memory.span(),
-            &format!(
-                "`limits.memory`: found {}, expected at least {}",
-                memory.get_ref(),
-                ByteSize(LEAST_MEMORY)
-            ),
-        ));
-    }
-    if let Some(pids) = raw
-        .pids
-        .as_ref()
-        .filter(|pids| pids.get_ref().0 < LEAST_PIDS)
-    {
-        return Err(source.error(
-            &pids.span(),
-            &format!(
-                "`limits.pids`: found {}, expected at least {LEAST_PIDS}",
-                pids.get_ref().0
-            ),
-        ));
-    }
-    if let Some(tmp) = raw.tmp.as_ref().filter(|tmp| tmp.get_ref().0 == 0) {
-        return Err(source.error(&tmp.span(), "`limits.tmp`: found 0, expected at least 1"));
-    }
-    // A tmpfs is memory: what is larger could never be filled. A default follows instead.
-    let Some(tmp) = &raw.tmp else {
-        return Ok(LimitRules {
-            tmp: limits.tmp.min(limits.memory / 2),
-            ..limits
-        });
-    };
-    if limits.tmp > limits.memory {
-        return Err(source.error(
-            &tmp.span(),
-            &format!(
-                "`limits.tmp` ({}) is more than `limits.memory` ({}), of which it is a part",
-                ByteSize(limits.tmp),
-                ByteSize(limits.memory)
-            ),
-        ));
-    }
-    Ok(limits)
-}
-
-/// Reads `[gate]` over `base`.
-pub(super) fn gate(
-    source: &Source<'_>,
-    raw: &RawGate,
-    base: &GateRules,
-) -> Result<GateRules, ProfileError> {
-    let size = |value: &Option<toml::Spanned<ByteSize>>, default: u64| {
-        value.as_ref().map_or(default, |value| value.get_ref().0)
-    };
-    let max_bytes = size(&raw.max_bytes, base.max_bytes);
-    let rules = GateRules {
-        apply: raw
-            .apply
-            .as_ref()
-            .map_or(base.apply, |apply| (*apply.get_ref()).into()),
-        ignored: raw
-            .ignored
-            .as_ref()
-            .map_or(base.ignored, |ignored| *ignored.get_ref()),
-        max_entries: raw
-            .max_entries
-            .as_ref()
-            .map_or(base.max_entries, |count| count.get_ref().0),
-        max_bytes,
-        max_file_bytes: size(&raw.max_file_bytes, base.max_file_bytes.min(max_bytes)),
-    };
-    if let Some(file) = &raw.max_file_bytes
-        && rules.max_file_bytes > rules.max_bytes
-    {
-        return Err(source.error(
-            &file.span(),
-            &format!(
-                "`gate.max_file_bytes` ({}) is more than `gate.max_bytes` ({}), which holds for \
-                 all files together",
-                ByteSize(rules.max_file_bytes),
-                ByteSize(rules.max_bytes)
-            ),
-        ));
-    }
-    Ok(rules)
-}
-
-impl From<RawApply> for ApplyMode {
-    fn from(raw: RawApply) -> Self {
-        match raw {
-            RawApply::Ask => Self::Ask,
-            RawApply::Auto => Self::Auto,
-            RawApply::Never => Self::Never,
-        }
     }
 }

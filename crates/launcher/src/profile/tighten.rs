@@ -12,6 +12,8 @@ use std::time::Duration;
 use lazaret_egress::{Pattern, Rule};
 use lazaret_gate::ignored::IgnoredFiles;
 
+use super::gate::gate;
+use super::limits::limits;
 use super::lookup::read_unlinked;
 use super::raw::{RawGit, RawIsolation, RawNetwork, RawProfile};
 use super::source::{ProfileError, Source};
@@ -97,7 +99,7 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
     let looser = looser(&profile, &raw);
     let mut keys = Vec::new();
 
-    let wanted = resolve::limits(source, &raw.limits, &LimitRules::LOOSEST)?;
+    let wanted = limits(source, &raw.limits, &LimitRules::LOOSEST)?;
     let limits = &mut profile.limits;
     lower(
         "limits.memory",
@@ -133,7 +135,7 @@ fn tighten(mut profile: Profile, source: &Source<'_>) -> Result<Tightened, Profi
         lower("session.stay", &mut profile.session.stay, wanted, &mut keys);
     }
 
-    let wanted = resolve::gate(source, &raw.gate, &GateRules::LOOSEST)?;
+    let wanted = gate(source, &raw.gate, &GateRules::LOOSEST)?;
     let gate = &mut profile.gate;
     lower("gate.apply", &mut gate.apply, wanted.apply, &mut keys);
     lower("gate.ignored", &mut gate.ignored, wanted.ignored, &mut keys);
