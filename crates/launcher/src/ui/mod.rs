@@ -7,10 +7,12 @@
 mod canvas;
 mod inert;
 mod interruptible_writer;
+mod options;
 mod pager;
 mod progress;
 mod prompt;
 pub mod session_events;
+mod streams;
 mod style;
 pub mod terminal;
 #[cfg(test)]
@@ -20,7 +22,7 @@ mod wrap;
 use std::fmt;
 use std::io::{self, BufRead, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
 use lazaret_tree::escape;
@@ -28,160 +30,21 @@ use serde::Serialize;
 
 use crate::environment::{Environment, StreamKind, StreamKinds};
 use crate::failure::Failure;
-use interruptible_writer::InterruptibleWriter;
-use lazaret_session::cancel::Cancel;
 use lazaret_session::event::Counter;
 
 pub use inert::inert_json;
 pub use lazaret_gate::decision::NoAnswer;
 pub use lazaret_gate::format::{bytes, count, elapsed, elide, harmless as sanitize};
+pub use options::{ColorChoice, OutputFormat, ProgressChoice, Questions, UiOptions, Verbosity};
 pub use pager::written;
 pub use progress::{Phase, Total};
 pub use prompt::{Answer, Choice, Question};
 pub use session_events::SessionEvents;
+pub use streams::{Output, Streams, UiWriter};
+use streams::{Sink, locked};
 pub use style::TextTone;
 pub use terminal::key_mode::KeyMode;
 pub use terminal::review_console;
-
-/// When to colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set; CLICOLOR_FORCE colours everywhere.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-/// How to show progress.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub enum ProgressChoice {
-    /// `tty` on a terminal, `plain` elsewhere.
-    #[default]
-    Auto,
-    /// A line every few seconds.
-    Plain,
-    /// Not at all.
-    None,
-    /// A line that changes in place.
-    Tty,
-}
-
-/// What results look like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutputFormat {
-    /// Text for people.
-    Text,
-    /// JSON on stdout, and nothing else there.
-    Json,
-}
-
-/// How much is said on stderr.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verbosity {
-    /// Only warnings and errors.
-    Quiet,
-    /// What is being done.
-    Normal,
-    /// Details too.
-    Verbose,
-}
-
-/// The choices that make a [`Ui`].
-#[derive(Debug, Clone, Copy)]
-pub struct UiOptions {
-    /// What results look like.
-    pub format: OutputFormat,
-    /// When to colour.
-    pub color: ColorChoice,
-    /// How to show progress.
-    pub progress: ProgressChoice,
-    /// How much to say.
-    pub verbosity: Verbosity,
-    /// Whether to ask.
-    pub questions: Questions,
-}
-
-/// Whether a person at the terminal is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Questions {
-    /// If there is a terminal.
-    Asked,
-    /// Never (`--no-input`): as where there is no terminal.
-    Unasked,
-}
-
-/// The three streams.
-pub struct Streams {
-    /// Answers come from here.
-    pub stdin: Box<dyn BufRead + Send>,
-    /// Results go here.
-    pub stdout: Box<dyn Write + Send>,
-    /// Everything else goes here.
-    pub stderr: Box<dyn Write + Send>,
-    /// Throws away what was typed before a question was asked: bytes that the command
-    /// made the terminal "type" must not answer it.
-    pub discard_typeahead: fn(),
-    /// Has the terminal on stdin pass keys as they are typed; `None` where there is none.
-    pub keys: fn() -> Option<KeyMode>,
-}
-
-impl fmt::Debug for Streams {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Streams").finish_non_exhaustive()
-    }
-}
-
-impl Streams {
-    /// The streams of the process. What is written waits for its reader until
-    /// `cancel` is raised.
-    pub fn of_process(cancel: &Cancel) -> Self {
-        Self {
-            stdin: Box::new(io::BufReader::new(io::stdin())),
-            stdout: Box::new(InterruptibleWriter::new(io::stdout(), cancel)),
-            stderr: Box::new(InterruptibleWriter::new(io::stderr(), cancel)),
-            discard_typeahead: || {
-                // Not a terminal: nothing was typed.
-                let _ =
-                    rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
-            },
-            keys: KeyMode::enter,
-        }
-    }
-}
-
-/// One of the two output streams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-}
-
-/// A stream, and the first thing that went wrong with it.
-struct Sink {
-    stream: Box<dyn Write + Send>,
-    failed: Option<io::Error>,
-}
-
-impl Sink {
-    /// Writes and flushes. After the first error the sink stays silent.
-    fn write(&mut self, text: &[u8]) {
-        if self.failed.is_some() {
-            return;
-        }
-        if let Err(error) = self
-            .stream
-            .write_all(text)
-            .and_then(|()| self.stream.flush())
-        {
-            self.failed = Some(error);
-        }
-    }
-}
 
 /// The results as a stream. What can't be written is remembered by the sink.
 struct Results<'a>(&'a Ui);
@@ -228,10 +91,6 @@ impl fmt::Debug for Ui {
             .field("width", &self.0.width)
             .finish_non_exhaustive()
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Ui {
@@ -461,7 +320,7 @@ impl Ui {
             (Output::Stdout, OutputFormat::Text) => &self.0.stdout,
             (Output::Stdout, OutputFormat::Json) | (Output::Stderr, _) => &self.0.stderr,
         };
-        UiWriter(sink.clone())
+        UiWriter::to(sink)
     }
 
     /// Starts a phase of work, whose progress is shown until it is finished.
@@ -527,25 +386,4 @@ fn show(text: &str) -> String {
         .map(sanitize)
         .collect::<Vec<_>>()
         .join("\n    ")
-}
-
-/// Writes raw bytes to a stream of the [`Ui`]. A reader that went away swallows them.
-#[derive(Clone)]
-pub struct UiWriter(Arc<Mutex<Sink>>);
-
-impl fmt::Debug for UiWriter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UiWriter").finish_non_exhaustive()
-    }
-}
-
-impl Write for UiWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        locked(&self.0).write(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
