@@ -8,102 +8,39 @@
 //! the host has may be shown as the command's, and what the volume's disk had not written by
 //! then as undone by it.
 
-use std::fs::File;
-use std::io::BufReader;
-use std::thread::{self, Scope, ScopedJoinHandle};
-use std::time::{Duration, Instant};
+mod error;
+mod prefetch;
+
+pub use error::UpdateError;
+pub use prefetch::Prefetch;
+pub(crate) use prefetch::scan;
+
+use std::time::Instant;
 
 use lazaret_protocol::{
-    FileTime, RecordError, Survey, SurveyError, Trailer, UpdateMode, UpdateReceipt, Verb, Writers,
+    FileTime, Survey, SurveyError, Trailer, UpdateMode, UpdateReceipt, Verb, Writers,
 };
-use lazaret_runtime::{ContainerName, EngineError, Process};
+use lazaret_runtime::{ContainerName, Process};
 use lazaret_transfer::{
-    AgentChanges, Overlay, PackError, PendingSurvey, Progress, StatCache, StatCacheOutcome,
-    StatCacheWriter, SyncPlan, Tips, WalkError, Walked, has_own_objects, pack_subset, reconcile,
-    walk_cached,
+    AgentChanges, Overlay, PackError, PendingSurvey, Progress, SyncPlan, Tips, Walked,
+    has_own_objects, pack_subset, reconcile,
 };
-use lazaret_tree::{PathError, RelPathBuf, escape};
+use lazaret_tree::RelPathBuf;
 
-use crate::cancel::{Guard, Interrupted};
+use crate::cancel::Guard;
 use crate::commits::both_ways::{BothWays, Settled, holds_own};
 use crate::context::{SessionContext, WORKSPACE};
 use crate::event::Counter;
-use crate::lifecycle::file_limit::{FileLimit, TooLarge};
-use crate::lifecycle::protection_plan::ProtectError;
+use crate::lifecycle::file_limit::FileLimit;
 use crate::lifecycle::update_summary::UpdateSummary;
-use crate::porter::conversation::{
-    ExchangeError, FromPorter, PorterCall, PorterError, ToPorter, until_exit,
-};
+use crate::porter::conversation::{FromPorter, PorterCall, PorterError, ToPorter, until_exit};
 use crate::spec::Source;
 use crate::store::SessionDir;
 use crate::store::deferred_sync::DeferredSync;
 use crate::store::record::{GateLimits, Record, WriteScope};
 use crate::store::sync_state::{
-    PrefetchedState, SyncState, SyncStateError, add_tips, put_intent, put_sent, remove_intent,
+    PrefetchedState, SyncState, add_tips, put_intent, put_sent, remove_intent,
 };
-
-/// Why a volume was not brought up to date. It is sound, and the next update knows of what had arrived.
-#[derive(Debug, thiserror::Error)]
-pub enum UpdateError {
-    /// The engine failed.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The user wants an end.
-    #[error(transparent)]
-    Interrupted(#[from] Interrupted),
-    /// The porter failed.
-    #[error(transparent)]
-    Porter(#[from] PorterError),
-    /// What is known of the volume can't be read or written.
-    #[error(transparent)]
-    State(#[from] SyncStateError),
-    /// The disk failed.
-    #[error(transparent)]
-    Io(#[from] PathError),
-    /// The workspace can't be read.
-    #[error(transparent)]
-    Walk(#[from] WalkError),
-    /// A file of the workspace is not what it was.
-    #[error(transparent)]
-    Pack(#[from] PackError),
-    /// What the porter said can't be read.
-    #[error(transparent)]
-    Wire(#[from] RecordError),
-    /// What the porter says of the volume can't be.
-    #[error(transparent)]
-    Volume(#[from] SurveyError),
-    /// A file is too large.
-    #[error(transparent)]
-    TooLarge(#[from] TooLarge),
-    /// What is protected can't be told.
-    #[error(transparent)]
-    Protect(#[from] ProtectError),
-    /// The volume is over the limits, or can't be believed: it is not written to.
-    #[error("the volume can't be brought up to date: {}", .0.code())]
-    Unbelievable(#[source] SurveyError),
-    /// The receipt does not fit what was sent.
-    #[error("the receipt is for another stream than the one that was sent")]
-    OtherReceipt,
-    /// It would have changed what the command, which goes on, can only read.
-    #[error("{} changed in the workspace, and is protected", escape(.path.as_str().as_bytes()))]
-    Protected {
-        /// The first such path.
-        path: RelPathBuf,
-    },
-    /// A thread panicked.
-    #[error("reading ahead panicked")]
-    Panicked,
-}
-
-impl ExchangeError for UpdateError {
-    fn is_of_stream(&self) -> bool {
-        match self {
-            Self::Porter(error) => error.is_of_stream(),
-            Self::Wire(_) | Self::Volume(_) | Self::OtherReceipt => true,
-            _ => false,
-        }
-    }
-}
 
 /// How a volume is brought up to date.
 #[derive(Debug, Clone, Copy)]
@@ -149,43 +86,6 @@ impl UpdateOptions {
     }
 }
 
-/// A workspace, read.
-#[derive(Debug)]
-pub(crate) struct Scanned {
-    pub(crate) walked: Walked,
-    /// What was known of it before.
-    cache: StatCache,
-    took: Duration,
-}
-
-/// Reads the workspace for an update: of files that are as they were the last time, nothing.
-///
-/// # Errors
-/// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
-pub(crate) fn scan(dir: &SessionDir, source: Source<'_>) -> Result<Scanned, UpdateError> {
-    let started = Instant::now();
-    let path = dir.file("stat-cache");
-    // Without it everything is read.
-    let cache = File::open(&path)
-        .ok()
-        .and_then(|file| StatCache::read_from(&mut BufReader::new(file)).ok())
-        .unwrap_or_default();
-    let mut next = Vec::new();
-    let mut recorder = StatCacheWriter::new(source.dir, &mut next);
-    let walked = walk_cached(source.dir, source.selector, &cache, &mut recorder)?;
-    if let Ok(StatCacheOutcome::Written) = recorder.finish() {
-        // One that a power cut takes is made again.
-        let mut deferred = DeferredSync::default();
-        deferred.put(&path, |out| out.write_all(&next))?;
-    }
-    let took = started.elapsed();
-    Ok(Scanned {
-        walked,
-        cache,
-        took,
-    })
-}
-
 /// Returns when the last process of a session's command had ended. An engine on another machine
 /// goes by another clock.
 pub fn quiet_since(cx: &SessionContext<'_>, record: &Record) -> Option<FileTime> {
@@ -217,59 +117,6 @@ pub struct Update<'a> {
     pub quiet_since: Option<FileTime>,
     /// What the command is kept from while it stands still: none of it is written to.
     pub write_scope: Option<&'a WriteScope>,
-}
-
-/// What an update goes by, read before its porter answers: the workspace, and what is known of
-/// the volume.
-#[derive(Debug)]
-pub struct Prefetch<'scope> {
-    scanned: Deferred<'scope, Scanned>,
-    state: Deferred<'scope, PrefetchedState>,
-}
-
-/// What is read before it is needed.
-#[derive(Debug)]
-enum Deferred<'scope, T> {
-    Done(Result<T, UpdateError>),
-    Going(ScopedJoinHandle<'scope, Result<T, UpdateError>>),
-}
-
-impl<'scope> Prefetch<'scope> {
-    /// Begins to read.
-    pub fn begin<'env>(
-        scope: &'scope Scope<'scope, 'env>,
-        dir: &'env SessionDir,
-        source: Source<'env>,
-    ) -> Self {
-        Self {
-            scanned: Deferred::Going(scope.spawn(move || scan(dir, source))),
-            state: Deferred::Going(scope.spawn(|| Ok(PrefetchedState::of(dir)?))),
-        }
-    }
-}
-
-impl Prefetch<'static> {
-    /// Reads all of it.
-    ///
-    /// # Errors
-    /// A file that can't be read or changes meanwhile (FLT-04), or the disk's.
-    pub(crate) fn whole(dir: &SessionDir, source: Source<'_>) -> Result<Self, UpdateError> {
-        thread::scope(|scope| {
-            let Prefetch { scanned, state } = Prefetch::begin(scope, dir, source);
-            let state = Deferred::Done(state.finish());
-            let scanned = Deferred::Done(Ok(scanned.finish()?));
-            Ok(Self { scanned, state })
-        })
-    }
-}
-
-impl<T> Deferred<'_, T> {
-    fn finish(self) -> Result<T, UpdateError> {
-        match self {
-            Self::Done(done) => done,
-            Self::Going(thread) => (thread.join()).unwrap_or(Err(UpdateError::Panicked)),
-        }
-    }
 }
 
 /// An update whose porter waits, and whose workspace is read.
@@ -326,15 +173,15 @@ impl<'a> Update<'a> {
     ) -> Result<(UpdateSummary, DeferredSync), UpdateError> {
         let started = Instant::now();
         let Prefetch { scanned, state } = reading;
-        let state = state.finish().ok().and_then(PrefetchedState::if_current);
-        let state = match state {
+        let state = match state.finish().ok().and_then(PrefetchedState::if_current) {
             Some(state) => state,
             None => SyncState::read(self.dir)?,
         };
         self.cx.timings.note("reconcile", started.elapsed());
         self.ask(out, &state)?;
         // Both sides are looked at by now.
-        let scanned = self.scanned(scanned)?;
+        let scanned = scanned.finish()?;
+        self.cx.timings.note("scan", scanned.took);
         let state = self.surveyed(answers, state)?;
         let settled = self.reconcile(&state, &scanned.walked)?;
         let SyncState { baseline, volume } = state;
@@ -408,12 +255,6 @@ impl<'a> Update<'a> {
             .and_then(PendingSurvey::whole)
             .map_err(unbelievable)?;
         Ok(SyncState { baseline, volume }.absorb_pending(self.dir)?)
-    }
-
-    fn scanned(&self, scanned: Deferred<'_, Scanned>) -> Result<Scanned, UpdateError> {
-        let scanned = scanned.finish()?;
-        self.cx.timings.note("scan", scanned.took);
-        Ok(scanned)
     }
 
     fn reconcile(&self, state: &SyncState, walked: &Walked) -> Result<Settled, UpdateError> {
