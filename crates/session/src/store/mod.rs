@@ -5,6 +5,7 @@
 //! dies, so a lock that can be taken is proof of death: no pid, no boot id and no clock
 //! is needed (FLT-12).
 
+mod as_text;
 pub mod deferred_sync;
 mod dir;
 mod error;
@@ -20,10 +21,12 @@ pub mod moment;
 pub mod record;
 pub mod request_text;
 pub mod run_log;
+mod selection_record;
 pub mod status;
 pub mod sync_state;
 pub mod unfinished;
 pub mod unlanded;
+mod write_scope;
 
 use std::fs::{self, File};
 use std::io;

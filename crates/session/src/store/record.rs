@@ -14,8 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::owner::ResourceOwner;
 use crate::network::Totals;
+use crate::store::as_text;
 use crate::store::from_branch::FromBranch;
 use crate::store::moment::Moment;
+pub use crate::store::selection_record::{GitSelection, SelectionRecord};
+pub use crate::store::write_scope::{OutsideFolder, WriteScope};
 pub use lazaret_gate::input::GateLimits;
 pub use lazaret_gate::subject::{CommandEnd, Outcome};
 
@@ -167,38 +170,6 @@ pub struct Record {
     pub pool_slot: Option<SessionId>,
 }
 
-/// How far a command reaches in the copy of its workspace.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WriteScope {
-    /// Paths from the workspace's root that it may only read, with all below them.
-    pub protect: Vec<String>,
-    /// The folder that it starts in, from the workspace's root; `None` for the root itself.
-    #[serde(default)]
-    pub folder: Option<String>,
-    /// Whether it may change what lies outside of that folder.
-    #[serde(default)]
-    pub outside: OutsideFolder,
-}
-
-/// What lies outside of the folder that a command starts in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OutsideFolder {
-    /// It is the command's, like the folder.
-    #[default]
-    Open,
-    /// Nothing but what is shared, which is protected; nothing can be made there.
-    Closed,
-}
-
-impl WriteScope {
-    /// Whether anything of the volume is root's while the command runs.
-    pub fn is_fenced(&self) -> bool {
-        !self.protect.is_empty() || self.outside == OutsideFolder::Closed
-    }
-}
-
 /// The network of a command. Where there was one, the engine may hold a gateway's container
 /// and the volume with its sockets until the session is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -209,34 +180,6 @@ pub struct NetworkSummary {
     pub totals: Option<Totals>,
     /// Whether the gateway was there until the command ended.
     pub gateway_lost: bool,
-}
-
-/// What of a workspace goes in, by its profile.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SelectionRecord {
-    /// What of `.git`.
-    pub git: GitSelection,
-    /// Patterns, in the syntax of `.gitignore`, that stay out.
-    pub exclude: Vec<String>,
-    /// What of the project goes in with the folder that the command starts in; `None` where
-    /// everything does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shared: Option<Vec<String>>,
-    /// What the session is a clone of; `None` if the workspace's own files go in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<FromBranch>,
-}
-
-/// What of `.git` goes in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GitSelection {
-    /// Nothing.
-    None,
-    /// The commit that is checked out.
-    Shallow,
-    /// The whole history.
-    Full,
 }
 
 /// Whether a volume outlives the gate.
@@ -490,83 +433,5 @@ impl Record {
     /// digits that tell views apart.
     pub fn viewer(&self, view: &str) -> ContainerName {
         self.owner().name(&format!("view-{view}"))
-    }
-}
-
-mod as_text {
-    //! A value as a JSON string, parsed by its only door.
-
-    use std::fmt::Display;
-    use std::str::FromStr;
-
-    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
-
-    pub(crate) fn serialize<T: Display, S: Serializer>(
-        value: &T,
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
-        out.collect_str(value)
-    }
-
-    pub(crate) fn deserialize<'de, T, D>(input: D) -> Result<T, D::Error>
-    where
-        T: FromStr<Err: Display>,
-        D: Deserializer<'de>,
-    {
-        String::deserialize(input)?
-            .parse()
-            .map_err(D::Error::custom)
-    }
-
-    pub(crate) mod optional {
-        //! The same where there may be none.
-
-        use super::{Deserializer, Display, FromStr, Serializer};
-
-        pub(crate) fn serialize<T: Display, S: Serializer>(
-            value: &Option<T>,
-            out: S,
-        ) -> Result<S::Ok, S::Error> {
-            match value {
-                Some(value) => super::serialize(value, out),
-                None => out.serialize_none(),
-            }
-        }
-
-        pub(crate) fn deserialize<'de, T, D>(input: D) -> Result<Option<T>, D::Error>
-        where
-            T: FromStr<Err: Display>,
-            D: Deserializer<'de>,
-        {
-            super::deserialize(input).map(Some)
-        }
-    }
-
-    pub(crate) mod list {
-        //! A list of them.
-
-        use serde::Deserialize as _;
-        use serde::de::Error as _;
-
-        use super::{Deserializer, Display, FromStr, Serializer};
-
-        pub(crate) fn serialize<T: Display, S: Serializer>(
-            values: &[T],
-            out: S,
-        ) -> Result<S::Ok, S::Error> {
-            out.collect_seq(values.iter().map(ToString::to_string))
-        }
-
-        pub(crate) fn deserialize<'de, T, D>(input: D) -> Result<Vec<T>, D::Error>
-        where
-            T: FromStr<Err: Display>,
-            D: Deserializer<'de>,
-        {
-            let texts = Vec::<String>::deserialize(input)?;
-            let values = texts
-                .iter()
-                .map(|text| text.parse().map_err(D::Error::custom));
-            values.collect()
-        }
     }
 }
