@@ -8,6 +8,7 @@ pub mod git_world;
 pub mod hostile_tar;
 pub mod model;
 pub mod picture;
+pub mod privilege;
 mod random;
 pub mod random_tree;
 mod redact;

@@ -21,6 +21,9 @@ const NEED_ROOT: [&str; 3] = ["deadline::", "door::", "sealed::"];
 /// takes. `cargo xtask test` runs them.
 const SLOW: [&str; 2] = ["memory::p9_", "session::large::p9_"];
 
+/// Where tests say that they were not carried out (`lazaret_tests::privilege`).
+const NOT_RUN: &str = "report/not-run.txt";
+
 /// When what tests print is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
@@ -82,6 +85,16 @@ pub(crate) fn tests(sh: &Shell, porter: &Porter, shown: Shown) -> Result<()> {
     // Some wait for seconds: with a thread for each core, cores would be idle.
     let threads = thread::available_parallelism()?.get() + 1;
     let _threads = sh.push_env("RUST_TEST_THREADS", threads.to_string());
+    let not_run = target_dir(sh).join(NOT_RUN);
+    drop(fs::remove_file(&not_run));
+    let result = tests_by_privilege(sh, porter, shown);
+    if let Ok(list) = fs::read_to_string(&not_run) {
+        eprint!("not carried out:\n{list}");
+    }
+    result
+}
+
+fn tests_by_privilege(sh: &Shell, porter: &Porter, shown: Shown) -> Result<()> {
     let skip = |name: &&'static str| ["--skip", *name];
     let skips: Vec<&str> = SLOW.iter().flat_map(skip).collect();
     if rustix::process::geteuid().is_root() {

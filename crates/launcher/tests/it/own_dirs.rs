@@ -5,6 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
+use lazaret_tests::privilege::is_root;
+
 use crate::support::{Outcome, TestEnvironment};
 
 const STATE: &str = "home/.local/state/lazaret";
@@ -77,7 +79,7 @@ fn flt_30_directories_that_others_can_write_to_are_refused() {
 
 #[test]
 fn flt_30_directories_of_another_user_are_refused() {
-    if !rustix::process::geteuid().is_root() {
+    if !is_root("chown") {
         return;
     }
     let own = |env: &TestEnvironment, dir: &str, uid| {

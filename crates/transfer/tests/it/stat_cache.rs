@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use lazaret_tests::clock::wait_past_tick;
+use lazaret_tests::privilege::is_root;
 use lazaret_tests::{Random, random_tree, tree_text};
 use lazaret_transfer::{
     FileSelector, GitMode, Hashing, SelectionSpec, SkipReason, StatCache, StatCacheOutcome,
@@ -144,8 +145,7 @@ impl Drop for Mounted {
 
 #[test]
 fn a_file_that_was_mounted_over_stays_out() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("not tried, since only root may: mounts");
+    if !is_root("mounts") {
         return;
     }
     let (dir, cache) = aged();

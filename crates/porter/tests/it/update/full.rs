@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use lazaret_tests::privilege::is_root;
 use lazaret_transfer::AgentChanges;
 use lazaret_tree::diff;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -20,8 +21,7 @@ impl Drop for Mounted {
 
 #[test]
 fn flt_06_a_full_volume_keeps_what_has_its_name_and_takes_the_rest_later() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("not tried, since only root may: mounts");
+    if !is_root("mounts") {
         return;
     }
     let volume = fast_tempdir();

@@ -21,6 +21,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lazaret_tests::privilege::is_root;
 use lazaret_tree::{Change, Digest, Entry, LinkTarget, Mode, Tree, diff};
 
 use super::attributes::Attributes;
@@ -208,16 +209,6 @@ fn obstacles_in(result: Result<ApplyReceipt, ApplyError>) -> String {
 
 fn lines<T: std::fmt::Display>(all: &[T]) -> String {
     all.iter().map(|one| format!("{one}\n")).collect()
-}
-
-/// Whether this process may do what only root may. It says what is left out where not;
-/// as root a test that can't do it fails, as everywhere in CI.
-fn is_root(what: &str) -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        eprintln!("not tried, since only root may: {what}");
-    }
-    root
 }
 
 /// APP-01 to APP-25, APP-28 and APP-29: a case without a test of its name is a promise without a proof.
