@@ -42,3 +42,30 @@ fn completions_exist_for_every_shell() {
         assert!(outcome.stdout.contains("LAZARET_COMPLETE"), "{shell}");
     }
 }
+
+/// The tables are written by hand, since they link; that nothing is missing is not.
+#[test]
+fn docs_images_md_has_a_row_for_every_image_and_component() {
+    let root = TestEnvironment::repository();
+    let page = std::fs::read_to_string(root.join("docs/reference/images.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| "));
+    let firsts = rows.filter_map(|row| row.split(" | ").next());
+    let named: Vec<&str> = firsts
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect();
+    let names = |dir: &str| {
+        let entries = std::fs::read_dir(root.join(dir)).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let names = paths.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    let declared = [names("images"), names("images/components")].concat();
+    // The porter is lazaret's own, and `components` no image.
+    let declared = declared
+        .iter()
+        .filter(|name| !["porter", "components"].contains(&name.as_str()));
+    let missing: Vec<&String> = declared
+        .filter(|name| !named.contains(&name.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
