@@ -84,16 +84,6 @@ impl Builder<'_> {
         }
     }
 
-    /// Looks for the image `name` in the engine's store. `None` where it has to be built.
-    ///
-    /// # Errors
-    /// When there is no such declaration, or the engine does not answer.
-    pub fn find(&self, name: &str) -> Result<Option<BuiltImage>, BuildError> {
-        let spec = self.spec(name)?;
-        let inputs = self.inputs(&spec)?;
-        self.present(&spec, inputs, &reference(&spec, inputs)?)
-    }
-
     fn present(
         &self,
         spec: &ImageSpec,

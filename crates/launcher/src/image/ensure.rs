@@ -1,7 +1,6 @@
 //! Builds an image and shows what is being done.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use lazaret_image_builder::{BuildError, BuildEvent, Builder, BuiltImage};
 use lazaret_runtime::{ContainerName, Detected};
@@ -20,33 +19,6 @@ pub(crate) fn ensure(app: &App, detected: &Detected, name: &str) -> Result<Built
     with_builder(app, &images, detected, |builder, on_event| {
         builder.ensure(name, on_event)
     })
-}
-
-/// Makes sure that two images are in the engine's store: it is asked for both at once.
-///
-/// # Errors
-/// As [`ensure`].
-pub(crate) fn ensure_both(
-    app: &App,
-    detected: &Detected,
-    names: [&str; 2],
-) -> Result<[BuiltImage; 2], Failure> {
-    let images = ImageBuildContext::open(app)?;
-    let builder = images.builder(&detected.engine);
-    let [first, second] = names;
-    let found = thread::scope(|scope| {
-        let second = scope.spawn(|| builder.find(second));
-        // What a panic would have found is looked for again.
-        (builder.find(first), second.join().unwrap_or(Ok(None)))
-    });
-    app.cancel.check()?;
-    let or_built = |found: Result<Option<BuiltImage>, BuildError>, name| match found? {
-        Some(image) => Ok(image),
-        None => with_builder(app, &images, detected, |builder, on_event| {
-            builder.ensure(name, on_event)
-        }),
-    };
-    Ok([or_built(found.0, names[0])?, or_built(found.1, names[1])?])
 }
 
 /// Does something with a builder whose events are shown. A signal removes the container of

@@ -4,4 +4,4 @@ mod build_context;
 mod ensure;
 
 pub(crate) use build_context::ImageBuildContext;
-pub(crate) use ensure::{ensure, ensure_both, with_builder};
+pub(crate) use ensure::{ensure, with_builder};

@@ -242,8 +242,8 @@ impl RunRequest {
         let detected = detected?;
         let remembered_as = detected.remembered.clone();
         app.cancel.check()?;
-        let images = image::ensure_both(app, &detected, [&self.profile.image, "porter"])?;
-        let [agent, exporter] = images;
+        let agent = image::ensure(app, &detected, &self.profile.image)?;
+        let exporter = image::ensure(app, &detected, "porter")?;
         let services = services::resolve(&self.profile.services, app, &detected)?;
         let mut volumes = match &self.fills {
             Some(fill) => vec![fill.volume()],

@@ -1,22 +1,18 @@
 //! The client below the verbs: runtime, connection, negotiation, and what several verbs need.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bollard::{API_DEFAULT_VERSION, BollardRequest, Docker};
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
-use super::objects::InitProcess;
 use super::transport::{Wire, WireError, within};
 use super::{ANSWER_LIMIT, LOAD_LIMIT, PROBE_LIMIT, REMOVAL_LIMIT, errors, objects, probe};
-use crate::{
-    ContainerInfo, ContainerState, Endpoint, EngineError, EngineKind, HardenedSpec, ImageInfo,
-};
+use crate::{ContainerInfo, Endpoint, EngineError, EngineKind, HardenedSpec, ImageInfo};
 
 /// How often an engine is asked again that refuses for the moment ([`errors::is_momentary`]).
 const MOMENTARY_TRIES: u32 = 10;
@@ -30,8 +26,6 @@ pub(super) struct Inner {
     pub(super) docker: Docker,
     negotiated: OnceCell<Negotiated>,
     pub(super) runtime: Runtime,
-    /// What containers ran when they were looked up, by name.
-    running: Mutex<BTreeMap<String, InitProcess>>,
     /// What must live as long as the engine, such as a service of ours.
     service_guard: Option<Box<dyn ServiceGuard>>,
 }
@@ -117,7 +111,6 @@ impl Inner {
             docker,
             negotiated: OnceCell::new(),
             runtime,
-            running: Mutex::default(),
             service_guard,
         })
     }
@@ -239,25 +232,10 @@ impl Inner {
         };
         let path = format!("/containers/{name}/json");
         match self.get_changing::<objects::Container>(call, &path).await {
-            Ok(container) => {
-                let first = container.first_process();
-                let info = container.into_info()?;
-                if info.state == ContainerState::Running {
-                    let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-                    running.insert(name.to_owned(), first);
-                }
-                Ok(Some(info))
-            }
+            Ok(container) => Ok(Some(container.into_info()?)),
             Err(EngineError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// Returns what was the first process of a container when it was looked up last, once for
-    /// each time. Whether it still is, is to be asked of the process.
-    pub(super) fn ran(&self, name: &str) -> Option<InitProcess> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.remove(name)
     }
 
     pub(super) async fn look_up_image(&self, name: &str) -> Result<Option<ImageInfo>, EngineError> {

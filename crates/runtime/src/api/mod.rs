@@ -467,15 +467,11 @@ impl Engine for ApiEngine {
         if !matches!(inner.endpoint(), Endpoint::Unix(_)) {
             return None;
         }
-        let channel = |InitProcess { pid, id }| InitChannel::of_container(pid, &id).ok();
-        // Who looked it up asked for its state; its mounts tell whether the process is still its.
-        if let Some(channel) = inner.ran(name.as_str()).and_then(channel) {
-            return Some(channel);
-        }
         let call = container("inspect container", name);
         let path = format!("/containers/{name}/json");
         let found = inner.call(CALL_LIMIT, inner.get::<objects::Container>(call, &path));
-        channel(found.ok()?.first_process())
+        let InitProcess { pid, id } = found.ok()?.first_process();
+        InitChannel::of_container(pid, &id).ok()
     }
 }
 

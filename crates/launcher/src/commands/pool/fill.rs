@@ -46,8 +46,8 @@ pub(super) fn run(args: &Args, app: &App) -> Result<ExitCode, Failure> {
     let user = UserNetwork::load(&app.env)?;
     let store = Store::open(&app.env.state_dir()?)?;
     let detected = app.engine()?;
-    let images = image::ensure_both(app, &detected, [&profile.image, "porter"])?;
-    let [image, porter] = images.map(|image| image.pinned);
+    let image = image::ensure(app, &detected, &profile.image)?.pinned;
+    let porter = image::ensure(app, &detected, "porter")?.pinned;
     let cx = session_context(app, &store, detected);
     let plan = ContainerPlan {
         limits: limits(&profile),
