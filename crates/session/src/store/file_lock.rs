@@ -51,7 +51,7 @@ pub(crate) fn is_taken(path: &Path) -> Result<bool, PathError> {
 
 /// What became of the try to lock a file that is its own lock.
 #[derive(Debug)]
-pub(crate) enum FileLock {
+pub enum FileLock {
     /// It is ours as long as this lives.
     Taken(File),
     /// Another process holds it.
@@ -78,7 +78,7 @@ impl FileLock {
     ///
     /// # Errors
     /// It can't be opened or looked at.
-    pub(crate) fn of(path: &Path) -> Result<Self, PathError> {
+    pub fn of(path: &Path) -> Result<Self, PathError> {
         let Some(file) = ok_if_absent(File::open(path)).at(path)? else {
             return Ok(Self::Gone);
         };
@@ -89,6 +89,20 @@ impl FileLock {
             true => Self::Taken(file),
             false => Self::Gone,
         })
+    }
+
+    /// Makes a file if there is none, and waits until it is locked and has its name still.
+    ///
+    /// # Errors
+    /// It can't be made, locked or looked at.
+    pub fn made(path: &Path) -> Result<File, PathError> {
+        loop {
+            let file = open_lock(path)?;
+            file.lock().at(path)?;
+            if has_name(&file, path)? {
+                return Ok(file);
+            }
+        }
     }
 
     /// As [`FileLock::of`], but retries: a process that is just being started has every descriptor

@@ -4,16 +4,14 @@
 //! [`CredentialCache`](lazaret_session::credentials::cache::CredentialCache), and holds its lock.
 //! If the lock is free, the session is dead.
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use lazaret_runtime::SessionId;
 use lazaret_tree::{AtPath as _, PathError};
-use rustix::fs::{FlockOperation, flock};
 
 use lazaret_session::store::file::private_dir;
+use lazaret_session::store::file_lock::FileLock;
 
 /// The directory with a file per session.
 const IN_USE: &str = "in-use";
@@ -35,7 +33,9 @@ impl InUse {
         let folder = folder.join(IN_USE);
         private_dir(&folder)?;
         let path = folder.join(id.as_str());
-        let lock = locked(&path)?;
+        // A session has one launcher at a time; one that lists the sessions locks it for a moment,
+        // and may remove it as a dead session's.
+        let lock = FileLock::made(&path)?;
         let own = id.as_str();
         let mut others = Vec::new();
         for entry in fs::read_dir(&folder).at(&folder)? {
@@ -57,39 +57,14 @@ impl Drop for InUse {
     }
 }
 
-/// Opens a session's file and locks it. A session has one launcher at a time, and a launcher
-/// that lists the sessions holds the lock only for a moment.
-fn locked(path: &Path) -> Result<File, PathError> {
-    loop {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(path).at(path)?;
-        flock(&file, FlockOperation::LockExclusive).at(path)?;
-        // A launcher that lists the sessions may have removed it as a dead session's.
-        if fs::symlink_metadata(path).is_ok_and(|found| is_same(&found, &file)) {
-            return Ok(file);
-        }
-    }
-}
-
-fn is_same(found: &fs::Metadata, file: &File) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    file.metadata()
-        .is_ok_and(|open| (open.dev(), open.ino()) == (found.dev(), found.ino()))
-}
-
 /// Returns false if no session holds the lock of a file, and removes the file then.
 fn is_live(path: &Path) -> bool {
-    let opened = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
-        Err(_) => return true,
-        Ok(file) => file,
-    };
-    match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
-        Err(_) => true,
-        Ok(()) => {
+    match FileLock::of(path) {
+        Ok(FileLock::Taken(_lock)) => {
             drop(fs::remove_file(path));
             false
         }
+        Ok(FileLock::Gone) => false,
+        Ok(FileLock::Held) | Err(_) => true,
     }
 }

@@ -1,14 +1,14 @@
 //! A private directory that goes away, with its owner if need be.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use lazaret_tree::AtPath as _;
-use rustix::fs::FlockOperation;
+use lazaret_tree::{AtPath as _, PathError};
 use tempfile::TempDir;
 
 use crate::failure::{Failure, FailureKind};
-use lazaret_session::store::file::private_dir;
+use lazaret_session::store::file::{private_dir, remove_dir};
+use lazaret_session::store::file_lock::FileLock;
 
 /// What the names of these directories begin with.
 pub(crate) const PREFIX: &str = "git-";
@@ -30,16 +30,14 @@ impl TempRepository {
         for entry in std::fs::read_dir(state).at(state)?.flatten() {
             if entry.file_name().to_string_lossy().starts_with(PREFIX) {
                 // One that can't be removed does no harm.
-                drop(sweep(entry.path()));
+                drop(sweep(&entry.path()));
             }
         }
         for _ in 0..TRIES {
             let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(state);
             let dir = dir.at(state)?;
             // A sweep that comes between directory and lock takes the directory away.
-            if let Ok(lock) = lock(dir.path())
-                && dir.path().exists()
-            {
+            if let FileLock::Taken(lock) = FileLock::of(dir.path())? {
                 return Ok(Self { dir, _lock: lock });
             }
         }
@@ -52,15 +50,11 @@ impl TempRepository {
     }
 }
 
-fn sweep(dir: PathBuf) -> std::io::Result<()> {
-    let _lock = lock(&dir)?;
-    std::fs::remove_dir_all(dir)
-}
-
-fn lock(dir: &Path) -> std::io::Result<File> {
-    let lock = File::open(dir)?;
-    rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-    Ok(lock)
+fn sweep(dir: &Path) -> Result<(), PathError> {
+    match FileLock::of(dir)? {
+        FileLock::Taken(_lock) => remove_dir(dir),
+        FileLock::Held | FileLock::Gone => Ok(()),
+    }
 }
 
 #[cfg(test)]
