@@ -1,11 +1,11 @@
 //! `compare`: two sides of a lockfile, and what there is to say about the second.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::hash::RandomState;
 
 use super::index::{Index, Key, identity};
 use super::lock::{Lock, LockedPackage, Repetition, Trusted};
+use super::origins::{mixed_hosts, new_hosts, origin};
 use super::source::Source;
 use crate::Severity::{Block, Note, Warn};
 use crate::codes;
@@ -92,7 +92,7 @@ fn repeated(old: &Lock<'_>, new: &Lock<'_>, remarks: &mut FileFindings) {
                 codes::LOCKFILE_REPEATED_PACKAGE,
                 Some(locked_package.at),
                 || {
-                    let title = title(locked_package);
+                    let title = locked_package.title();
                     format!("{title} is there twice, and readers differ in which they take")
                 },
             );
@@ -147,21 +147,21 @@ fn changed_source(old: &LockedPackage<'_>, new: &LockedPackage<'_>, remarks: &mu
                 remarks.add(Block, codes::LOCKFILE_SOURCE, at, || {
                     format!(
                         "{} comes from another place on {is}, and had no hash",
-                        title(new)
+                        new.title()
                     )
                 });
             }
         }
         (Source::Web(was), Source::Web(is)) if was.host == is.host && is.is_insecure() => {
             remarks.add(Block, codes::LOCKFILE_INSECURE, at, || {
-                format!("{} comes from {is}, and came from {was}", title(new))
+                format!("{} comes from {is}, and came from {was}", new.title())
             });
         }
         // Safer than before.
         (Source::Web(was), Source::Web(is)) if was.host == is.host && was.is_insecure() => {}
         (Source::Git(was, _), Source::Git(is, revision)) if was == is => {
             remarks.add(Block, codes::LOCKFILE_GIT_REVISION, at, || {
-                let (title, revision) = (title(new), shown(revision));
+                let (title, revision) = (new.title(), shown(revision));
                 format!("{title} is at another revision of its repository, {revision}")
             });
         }
@@ -169,7 +169,7 @@ fn changed_source(old: &LockedPackage<'_>, new: &LockedPackage<'_>, remarks: &mu
         // No longer part of another archive.
         (Source::Bundled, Source::Web(_) | Source::Unstated) if new.integrity.is_some() => {}
         _ => remarks.add(Block, codes::LOCKFILE_SOURCE, at, || {
-            let title = title(new);
+            let title = new.title();
             format!(
                 "{title} comes from {}, and came from {}",
                 new.source, old.source
@@ -185,18 +185,18 @@ fn changed_contents(old: &LockedPackage<'_>, new: &LockedPackage<'_>, remarks: &
             let other = new.alias.as_ref().unwrap_or(&new.name);
             format!(
                 "{} has the contents of another package, {}",
-                title(new),
+                new.title(),
                 shown(other)
             )
         });
     }
     match (&old.integrity, &new.integrity) {
         (Some(_), None) => remarks.add(Block, codes::LOCKFILE_INTEGRITY, at, || {
-            format!("{} has no hash any more", title(new))
+            format!("{} has no hash any more", new.title())
         }),
         (Some(was), Some(is)) if was != is => {
             remarks.add(Block, codes::LOCKFILE_INTEGRITY, at, || {
-                format!("{} has another hash, so other contents", title(new))
+                format!("{} has another hash, so other contents", new.title())
             })
         }
         _ => {}
@@ -217,7 +217,7 @@ fn new_key(
             && unlike(a, b)
         {
             remarks.add(Block, codes::LOCKFILE_CONFLICT, Some(b.at), || {
-                format!("{} has two hashes that differ", title(b))
+                format!("{} has two hashes that differ", b.title())
             });
         }
     }
@@ -229,7 +229,7 @@ fn new_key(
         && old.has_version(name, version)
     {
         remarks.add(Warn, codes::LOCKFILE_NEW_FILE, Some(first.at), || {
-            format!("{} has one more file, {}", title(first), shown(file))
+            format!("{} has one more file, {}", first.title(), shown(file))
         });
     }
 }
@@ -242,162 +242,6 @@ fn unlike(a: &LockedPackage<'_>, b: &LockedPackage<'_>) -> bool {
     match (&a.integrity, &b.integrity) {
         (Some(a), Some(b)) => a != b && algorithm(a) == algorithm(b),
         _ => false,
-    }
-}
-
-/// Where something new comes from.
-fn origin(old: &Index<'_>, locked_package: &LockedPackage<'_>, remarks: &mut FileFindings) {
-    let at = Some(locked_package.at);
-    if let Some(address) = locked_package
-        .source
-        .address()
-        .filter(|address| address.is_insecure())
-    {
-        remarks.add(Warn, codes::LOCKFILE_INSECURE, at, || {
-            let title = title(locked_package);
-            format!("{title} comes from {address}, which others on the way can change")
-        });
-    }
-    if let Source::Git(..) = locked_package.source {
-        remarks.add(Warn, codes::LOCKFILE_GIT, at, || {
-            format!(
-                "{} comes from {}",
-                title(locked_package),
-                locked_package.source
-            )
-        });
-    }
-    if is_misnamed(locked_package) {
-        remarks.add(Block, codes::LOCKFILE_MISNAMED, at, || {
-            format!(
-                "{} comes from the archive of another package",
-                title(locked_package)
-            )
-        });
-    }
-    let named = old.named(&locked_package.name);
-    if named.is_some_and(|named| named.from_registry)
-        && matches!(locked_package.source, Source::Git(..) | Source::Path(_))
-    {
-        // Without a version nothing says that it is another one.
-        let severity = if locked_package.version.is_empty() {
-            Block
-        } else {
-            Warn
-        };
-        remarks.add(severity, codes::LOCKFILE_MOVED, at, || {
-            let title = title(locked_package);
-            format!(
-                "{title} comes from {}, and came from a registry",
-                locked_package.source
-            )
-        });
-    }
-    if let Some(alias) = &locked_package.alias
-        && !named.is_some_and(|named| named.aliases.contains(&**alias))
-    {
-        remarks.add(Warn, codes::LOCKFILE_ALIAS, at, || {
-            format!(
-                "{} has the contents of another package, {}",
-                title(locked_package),
-                shown(alias)
-            )
-        });
-    }
-}
-
-/// Whether an archive of an npm registry, `…/NAME/-/BASE-1.0.0.tgz`, is of another package
-/// than the one that it is installed as.
-fn is_misnamed(locked_package: &LockedPackage<'_>) -> bool {
-    let Source::Web(address) = &locked_package.source else {
-        return false;
-    };
-    let path = address.rest.split(['?', '#']).next().unwrap_or_default();
-    let Some((place, file)) = path.rsplit_once("/-/") else {
-        return false;
-    };
-    if !file.ends_with(".tgz") {
-        return false;
-    }
-    let name = locked_package
-        .alias
-        .as_ref()
-        .unwrap_or(&locked_package.name)
-        .to_lowercase();
-    let place = place.to_lowercase().replace("%2f", "/").replace("%40", "@");
-    let rest = place.strip_suffix(&*name);
-    !rest.is_some_and(|rest| rest.ends_with('/'))
-}
-
-/// Hosts that nothing came from before, once each.
-fn new_hosts(old: &Index<'_>, new: &Lock<'_>, remarks: &mut FileFindings) {
-    let mut hosts: BTreeMap<&str, (usize, &LockedPackage<'_>)> = BTreeMap::new();
-    for locked_package in &new.locked_packages {
-        let host = locked_package
-            .source
-            .address()
-            .map(|address| &*address.host);
-        // A lockfile whose first package comes from where the tool looks by itself.
-        let is_first = || old.hosts.is_empty() && locked_package.source.is_usual();
-        if let Some(host) = host.filter(|host| !old.hosts.contains(host) && !is_first()) {
-            hosts.entry(host).or_insert((0, locked_package)).0 += 1;
-        }
-    }
-    for (count, locked_package) in hosts.into_values() {
-        let Some(address) = locked_package.source.address() else {
-            continue;
-        };
-        remarks.add(
-            Warn,
-            codes::LOCKFILE_NEW_SOURCE,
-            Some(locked_package.at),
-            || {
-                let title = title(locked_package);
-                match count {
-                    1 => format!("nothing came from {address} before, and now {title} does"),
-                    _ => format!(
-                        "nothing came from {address} before, and now {title} and {} more do",
-                        count - 1
-                    ),
-                }
-            },
-        );
-    }
-}
-
-/// Hosts beside the most common one of a lockfile that can't be compared.
-fn mixed_hosts(lock: &Lock<'_>, remarks: &mut FileFindings) {
-    // An index and its files are on different hosts by design.
-    for is_file in [false, true] {
-        let mut hosts: BTreeMap<&str, (usize, &LockedPackage<'_>)> = BTreeMap::new();
-        for locked_package in lock
-            .locked_packages
-            .iter()
-            .filter(|locked_package| locked_package.file.is_empty() != is_file)
-        {
-            if let Source::Web(address) = &locked_package.source {
-                hosts.entry(&address.host).or_insert((0, locked_package)).0 += 1;
-            }
-        }
-        let common = hosts
-            .iter()
-            .max_by_key(|(_, (count, locked_package))| (*count, Reverse(locked_package.at)));
-        let common = common.map(|(host, _)| *host);
-        for (host, (count, locked_package)) in hosts {
-            if Some(host) != common {
-                remarks.add(
-                    Warn,
-                    codes::LOCKFILE_MIXED_SOURCES,
-                    Some(locked_package.at),
-                    || {
-                        let (host, title) = (shown(host), title(locked_package));
-                        format!(
-                            "not all is from one place: {count} from {host}, the first is {title}"
-                        )
-                    },
-                );
-            }
-        }
     }
 }
 
@@ -424,7 +268,7 @@ fn replaced_files(old: &Index<'_>, new: &Index<'_>, remarks: &mut FileFindings) 
                 || {
                     format!(
                         "{} has none of its known files any more",
-                        title(locked_package)
+                        locked_package.title()
                     )
                 },
             );
@@ -434,15 +278,4 @@ fn replaced_files(old: &Index<'_>, new: &Index<'_>, remarks: &mut FileFindings) 
 
 fn hash<'p>(locked_package: &'p LockedPackage<'_>) -> Option<&'p str> {
     locked_package.integrity.as_deref()
-}
-
-fn title(locked_package: &LockedPackage<'_>) -> String {
-    match locked_package.version.is_empty() {
-        true => shown(&locked_package.name),
-        false => format!(
-            "{} {}",
-            shown(&locked_package.name),
-            shown(&locked_package.version)
-        ),
-    }
 }

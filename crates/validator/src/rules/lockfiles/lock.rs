@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::source::Source;
 use crate::rules::structured::{Repeated, Unreadable};
+use crate::shown::shown;
 
 /// One statement of a lockfile: this file of this version of this package is there, and
 /// has these contents.
@@ -105,6 +106,14 @@ impl<'a> LockedPackage<'a> {
 }
 
 impl LockedPackage<'_> {
+    /// Names it in a message.
+    pub(super) fn title(&self) -> String {
+        match self.version.is_empty() {
+            true => shown(&self.name),
+            false => format!("{} {}", shown(&self.name), shown(&self.version)),
+        }
+    }
+
     /// Makes a copy of every text.
     pub(super) fn into_owned<'b>(self) -> LockedPackage<'b> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());

@@ -19,6 +19,7 @@ mod lock;
 mod mix;
 mod npm;
 mod nuget;
+mod origins;
 mod pdm;
 mod pipfile;
 mod pnpm;
