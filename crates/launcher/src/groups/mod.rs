@@ -18,7 +18,7 @@ use lazaret_tree::{Digest, RelPathBuf};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail as _};
-use crate::profile::{self, GroupLimits, GroupNetwork, Isolation, Profile};
+use crate::profile::{self, GroupLimits, GroupNetwork, Isolation, Profile, Source};
 use crate::resolve::extra::ExtraRule;
 use crate::resolve::scope::WorkspaceScope;
 use crate::resolve::workspace;
@@ -170,7 +170,10 @@ impl Groups {
     pub fn profile(&self, group: &Group, env: &Environment) -> Result<Profile, Failure> {
         let profile = profile::load(&group.profile, env)
             .map_err(|failure| failure.context(format!("the profile of group {}", group.name)))?;
-        let source = (self.file(), self.text());
-        Ok(profile.of_group(source, &group.limits, &group.network)?)
+        let source = Source {
+            file: self.file(),
+            text: self.text(),
+        };
+        Ok(profile.of_group(&source, &group.limits, &group.network)?)
     }
 }

@@ -18,21 +18,20 @@ pub struct GroupLimits(RawLimits);
 pub struct GroupNetwork(RawNetwork);
 
 impl Profile {
-    /// Returns the profile as a group has it. `file` and `text` are what `limits` and `network`
-    /// were read from.
+    /// Returns the profile as a group has it. `source` is what `limits` and `network` were read
+    /// from.
     ///
     /// # Errors
     /// A value that can't be, or a network that is looser than the profile's.
     pub fn of_group(
         mut self,
-        (file, text): (&str, &str),
+        source: &Source<'_>,
         limits: &GroupLimits,
         network: &GroupNetwork,
     ) -> Result<Self, ProfileError> {
-        let source = Source { file, text };
-        self.limits = limits::limits(&source, &limits.0, &self.limits)?;
+        self.limits = limits::limits(source, &limits.0, &self.limits)?;
         self.limits.tmp = self.limits.tmp.min(self.limits.memory);
-        self.narrow(&source, &network.0)?;
+        self.narrow(source, &network.0)?;
         // A group has its own home, whatever the profile says.
         self.home.keep = HomeKeep::Session;
         self.home.size = None;
@@ -89,7 +88,11 @@ mod tests {
     fn narrowed(profile: &str, text: &str) -> Result<Profile, String> {
         let profile = parse(&format!("image = \"base\"\n{profile}")).unwrap();
         let Both { limits, network } = toml::from_str(text).unwrap();
-        let narrowed = profile.of_group(("groups.toml", text), &limits, &network);
+        let source = Source {
+            file: "groups.toml",
+            text,
+        };
+        let narrowed = profile.of_group(&source, &limits, &network);
         narrowed.map_err(|error| error.message)
     }
 

@@ -57,7 +57,7 @@ pub use secrets::{BrokerRule, SecretRule, SecretSource};
 pub use services::{ServiceKeep, ServiceRule};
 pub use session::{AttachRules, SessionRules};
 pub use setup::{SetupRepeat, SetupRule};
-pub use source::ProfileError;
+pub use source::{ProfileError, Source};
 pub use tighten::{Tightened, WORKSPACE_FILE};
 pub use volumes::{SharedAccess, VolumeRule, VolumeScope};
 

@@ -37,11 +37,11 @@ impl ProfileError {
 
 /// A profile's text.
 #[derive(Debug)]
-pub(super) struct Source<'a> {
+pub struct Source<'a> {
     /// The file, as it was named.
-    pub(super) file: &'a str,
+    pub file: &'a str,
     /// Its contents.
-    pub(super) text: &'a str,
+    pub text: &'a str,
 }
 
 impl Source<'_> {
