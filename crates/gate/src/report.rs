@@ -195,3 +195,41 @@ impl From<(&RelPathBuf, &ConflictKind)> for ConflictReport {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lazaret_tree::{Change, Digest, Entry, Mode};
+
+    use super::{ChangeCounts, Changes};
+
+    fn change(path: &str, before: Option<Entry>, after: Option<Entry>) -> Change {
+        Change {
+            path: path.parse().unwrap(),
+            before,
+            after,
+        }
+    }
+
+    #[test]
+    fn changes_are_listed_and_counted_by_what_they_do() {
+        let file = |mode| Entry::File {
+            mode,
+            size: 0,
+            digest: Digest::of(b""),
+        };
+        let (plain, program) = (file(Mode::Plain), file(Mode::Executable));
+        let changes = [
+            change("dir", Some(plain.clone()), Some(Entry::Dir)),
+            change("gone", Some(plain.clone()), None),
+            change("mode", Some(plain.clone()), Some(program)),
+            change("new", None, Some(plain.clone())),
+            change("too", Some(plain), None),
+        ];
+        let listed = Changes::of(&changes);
+        assert_eq!(listed.added, ["new"]);
+        assert_eq!(listed.modified, ["dir", "mode"]);
+        assert_eq!(listed.deleted, ["gone", "too"]);
+        let counts = ChangeCounts::of(&changes);
+        assert_eq!([counts.added, counts.modified, counts.deleted], [1, 2, 2]);
+    }
+}
