@@ -30,6 +30,7 @@ use lazaret_protocol::{Verb, exit};
 use crate::command::exec;
 use crate::files::{copy, empty, export, receive, spill, update, usage};
 use crate::pid1::init;
+use crate::seat::rejoin;
 
 fn main() -> ExitCode {
     match Verb::parse(std::env::args_os().skip(1)) {
@@ -59,6 +60,7 @@ fn act(verb: Verb) -> ExitCode {
         Verb::Protect { root } => protect::protect(&root),
         Verb::Receive { root } => receive::run(&root),
         Verb::Relay { routes } => network::relay(&routes),
+        Verb::Rejoin => rejoin::run(),
         Verb::Release { root } => protect::release(&root),
         Verb::Run(command) => exec::run(command),
         Verb::Seat(command) => seat::run(command),

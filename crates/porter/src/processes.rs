@@ -61,6 +61,13 @@ pub(crate) fn processes() -> io::Result<Vec<ProcessInfo>> {
     Ok(seen)
 }
 
+/// Returns the parent of a process, 0 where that is outside of the container; `None` if the process
+/// is gone.
+pub(crate) fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    Some(Stat::parse(&stat)?.parent)
+}
+
 /// Signals a process and every other one of the session that it leads. One that is gone counts as
 /// signalled.
 pub(crate) fn signal_session(leader: i32, signal: i32) {

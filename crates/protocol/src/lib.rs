@@ -22,6 +22,7 @@
 //! | `probe` | [`ProbeRequest`] as arguments | [`ProbeReport`] |
 //! | `protect` | [`Protection`] | |
 //! | `receive` | a stream | [`Receipt`] |
+//! | `rejoin` | [`seat::RejoinRequest`], then [`seat::ToSeat`] frames | [`seat::FromSeat`] frames |
 //! | `relay` | | `ready` |
 //! | `release` | | |
 //! | `run` | the words of [`bootstrap`], then the command's input | [`ProbeReport`], then the command's output |

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::{
     ConnectedChannel, ContainerName, Engine, EngineError, ExecSpec, Process, ProcessControl,
@@ -15,6 +16,12 @@ pub enum Transport {
     InitChannelIfThere,
     /// The engine alone.
     EngineOnly,
+    /// The engine alone, over a network: a process that ends with its [`Process`] outlives a lost
+    /// connection.
+    RemoteEngine {
+        /// How long it waits for another connection, in whole seconds.
+        grace: Duration,
+    },
 }
 
 /// Starts processes in one running container.
@@ -25,6 +32,7 @@ pub enum Transport {
 pub struct Spawner {
     engine: Arc<dyn Engine>,
     container: ContainerName,
+    transport: Transport,
     route: Mutex<Route>,
 }
 
@@ -52,6 +60,7 @@ impl Spawner {
         Self {
             engine,
             container,
+            transport,
             route: Mutex::new(Route {
                 is_open: transport == Transport::InitChannelIfThere,
                 channel: None,
@@ -140,8 +149,15 @@ impl Spawner {
         if spec.terminal == Terminal::None && spec.when_abandoned == WhenAbandoned::Leave {
             return self.engine.exec(&self.container, spec);
         }
-        let seat = self.engine.exec(&self.container, &seat::around(spec)?)?;
-        seat::process(seat, spec)
+        match self.transport {
+            Transport::RemoteEngine { grace } if spec.when_abandoned == WhenAbandoned::End => {
+                seat::start_resumable(&self.engine, &self.container, spec, grace)
+            }
+            _ => {
+                let seat = self.engine.exec(&self.container, &seat::around(spec)?)?;
+                seat::process(seat, spec)
+            }
+        }
     }
 }
 

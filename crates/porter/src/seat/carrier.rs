@@ -58,16 +58,17 @@ struct Ready {
     hear: bool,
     send: bool,
     feed: bool,
+    rejoin: bool,
     read: bool,
 }
 
 impl Carrier {
-    pub(super) fn new(child: Child, when_abandoned: WhenAbandoned) -> io::Result<Self> {
+    pub(super) fn new(child: Child, host: Host, when_abandoned: WhenAbandoned) -> io::Result<Self> {
         Ok(Self {
             pidfd: pidfd_open(child.pid, PidfdFlags::empty()).ok(),
             left: child.outputs.iter().map(|_| None).collect(),
             child,
-            host: Host::new(),
+            host,
             inbox: Inbox::default(),
             when_abandoned,
             let_go: None,
@@ -83,14 +84,11 @@ impl Carrier {
         let mut refused = None;
         let mut give_up = None;
         let mut has_said_exit = false;
+        let mut ready = Ready::default();
         loop {
-            let ready = self.wait()?;
-            if ready.hear {
-                self.host.hear();
-                if let Err(error) = self.obey() {
-                    self.host.is_gone = true;
-                    refused.get_or_insert(error);
-                }
+            if let Err(error) = self.obey() {
+                self.host.is_gone = true;
+                refused.get_or_insert(error);
             }
             self.feed(ready.feed);
             if self.code.is_none() {
@@ -115,13 +113,21 @@ impl Carrier {
                     *give_up.get_or_insert_with(|| Instant::now() + LAST_WORDS) <= Instant::now()
                 });
                 self.host.send();
-                let is_heard = !self.host.has_unsent() || waited == Some(true);
+                let is_heard = !self.host.lacks_something() || waited == Some(true);
                 if is_heard && !is_ending {
                     return refused.map_or(Ok(code), Err);
                 }
             }
             if ready.send {
                 self.host.send();
+            }
+            ready = self.wait()?;
+            if ready.rejoin {
+                self.host.rejoin();
+            }
+            self.host.give_up_if_late();
+            if ready.hear {
+                self.host.hear();
             }
         }
     }
@@ -130,7 +136,7 @@ impl Carrier {
     fn wait(&self) -> io::Result<Ready> {
         let has_room = self.host.has_room();
         let mut polled = Vec::new();
-        let mut places = [None; 4];
+        let mut places = [None; 5];
         let mut add = |place: usize, fd, flags| {
             places[place] = Some(polled.len());
             polled.push(PollFd::from_borrowed_fd(fd, flags));
@@ -149,6 +155,9 @@ impl Carrier {
         if let Some(pidfd) = self.pidfd.as_ref().filter(|_| self.code.is_none()) {
             add(3, pidfd.as_fd(), PollFlags::IN);
         }
+        if let Some(meeting) = self.host.meeting() {
+            add(4, meeting, PollFlags::IN);
+        }
         let first_output = polled.len();
         if has_room {
             let outputs = self.child.outputs.iter();
@@ -156,8 +165,13 @@ impl Carrier {
         }
         let is_waiting = self.host.is_gone && self.code.is_some();
         let needs_tick = self.pidfd.is_none() || self.let_go.is_some() || is_waiting;
-        let limit = Timespec::try_from(TICK).map_err(io::Error::other)?;
-        match poll(&mut polled, needs_tick.then_some(&limit)) {
+        let limit = match needs_tick {
+            true => Some(TICK),
+            false => self.host.patience(),
+        };
+        let limit = limit.map(Timespec::try_from).transpose();
+        let limit = limit.map_err(io::Error::other)?;
+        match poll(&mut polled, limit.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -170,6 +184,7 @@ impl Carrier {
             hear: at(0),
             send: at(1),
             feed: at(2),
+            rejoin: at(4),
             read: (first_output..polled.len()).any(is_ready),
         })
     }
@@ -178,6 +193,7 @@ impl Carrier {
     fn obey(&mut self) -> io::Result<()> {
         let nonsense = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         while let Some(frame) = self.host.frames.next_frame().map_err(nonsense)? {
+            let length = frame.length();
             match ToSeat::parse(frame).map_err(nonsense)? {
                 ToSeat::Data(bytes) => {
                     self.inbox.owed += bytes.len();
@@ -198,7 +214,10 @@ impl Carrier {
                     signal_session(leader, signal.into());
                 }
                 ToSeat::Hangup => self.host.is_gone = true,
+                ToSeat::Keep(_) => return Err(io::Error::other("a second ticket")),
+                ToSeat::Received(count) => self.host.acknowledge(count)?,
             }
+            self.host.note_arrived(length);
         }
         Ok(())
     }

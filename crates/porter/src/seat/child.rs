@@ -149,7 +149,8 @@ fn fork(command: RunCommand, streams: &[OwnedFd; 3], sitting: Sitting) -> io::Re
     Pid::from_raw(pid).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Begins a session with these streams.
+/// Begins a session with these streams, and keeps nothing else of the seat's: what comes before the
+/// command proves that (CON-12), and hears signals.
 fn take([stdin, stdout, stderr]: &[OwnedFd; 3], sitting: Sitting) -> io::Result<()> {
     rustix::process::setsid()?;
     if sitting == Sitting::AtTerminal {
@@ -157,5 +158,7 @@ fn take([stdin, stdout, stderr]: &[OwnedFd; 3], sitting: Sitting) -> io::Result<
     }
     rustix::stdio::dup2_stdin(stdin.as_fd())?;
     rustix::stdio::dup2_stdout(stdout.as_fd())?;
-    Ok(rustix::stdio::dup2_stderr(stderr.as_fd())?)
+    rustix::stdio::dup2_stderr(stderr.as_fd())?;
+    syscall::reset_signals();
+    syscall::close_from(3)
 }

@@ -8,11 +8,15 @@
 //!
 //! The command shares the seat's uid, so the seat makes itself undumpable: a command can't attach
 //! to it and write frames of its own (`man 2 ptrace`).
+//!
+//! A seat with a grace outlives its connection: [`rejoin`] brings it another one.
 
 mod carrier;
 mod child;
 mod host;
 mod let_go;
+mod meeting;
+pub(crate) mod rejoin;
 
 use std::io;
 use std::process::ExitCode;
@@ -22,6 +26,7 @@ use rustix::process::DumpableBehavior;
 
 use self::carrier::Carrier;
 use self::child::Child;
+use self::host::Host;
 use crate::syscall::BlockedSignals;
 
 /// Runs the verb: ends with the command's exit code.
@@ -38,6 +43,10 @@ pub(crate) fn run(seat: SeatCommand) -> ExitCode {
 fn carry(seat: SeatCommand) -> io::Result<u8> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let _blocked = BlockedSignals::all()?;
+    let host = match seat.grace {
+        None => Host::new(),
+        Some(grace) => Host::resumable(grace)?,
+    };
     let child = Child::start(seat.command, seat.terminal)?;
-    Carrier::new(child, seat.when_abandoned)?.run()
+    Carrier::new(child, host, seat.when_abandoned)?.run()
 }

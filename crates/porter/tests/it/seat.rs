@@ -1,5 +1,6 @@
 //! `porter seat`: a command in frames, with pipes or a terminal.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
@@ -82,6 +83,7 @@ impl Seat {
                 FromSeat::Stderr(bytes) => self.stderr.extend_from_slice(bytes),
                 FromSeat::Credit(bytes) => self.credit += usize::try_from(bytes).expect("small"),
                 FromSeat::Exit(code) => self.exit = Some(code),
+                FromSeat::Received(_) => panic!("this seat is not resumable"),
             }
         }
         length > 0
@@ -229,6 +231,36 @@ fn con_12_a_seated_command_inherits_three_streams() {
         assert!(stdout.contains("NoNewPrivs:\t1"), "{stdout}");
         assert_eq!((&*stderr, exit), ("", 0));
     }
+}
+
+/// The porter that becomes the command proves its controls first, and inherits nothing either.
+#[test]
+fn con_12_a_seated_porter_inherits_three_streams() {
+    let without = ["CON-01", "CON-02", "CON-03", "CON-04"].map(|id| ["--without", id]);
+    let mut arguments = vec!["seat", "run"];
+    arguments.extend(without.as_flattened());
+    arguments.extend(["--poised", "/", "--", "/bin/true"]);
+    let mut seat = Seat::with(&arguments);
+    let pid = seat.handle.pids()[0];
+    let children = format!("/proc/{pid}/task/{pid}/children");
+    let give_up = Instant::now() + LIMIT;
+    loop {
+        assert!(Instant::now() < give_up, "it keeps what the seat has open");
+        let child = fs::read_to_string(&children).expect("it waits");
+        // It reads by a copy of its stdin.
+        let open = child.split_whitespace().next().map(|child| {
+            let open = fs::read_dir(format!("/proc/{child}/fd"))
+                .into_iter()
+                .flatten();
+            let open = open.filter_map(|it| fs::read_link(it.ok()?.path()).ok());
+            open.collect::<BTreeSet<_>>()
+        });
+        if open.is_some_and(|open| open.len() == 3) {
+            break;
+        }
+    }
+    seat.say(ToSeat::Data(b"go\n"));
+    assert_eq!(seat.rest().2, 0);
 }
 
 /// A command that never reads holds up neither a signal nor what it says itself.

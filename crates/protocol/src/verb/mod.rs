@@ -93,6 +93,8 @@ pub enum Verb {
         /// At least one.
         routes: Vec<PortRoute>,
     },
+    /// Brings a resumable seat its own stdin and stdout ([`seat`](crate::seat)).
+    Rejoin,
     /// Gives protected paths back to the agent.
     Release {
         /// Where the volume is.
@@ -174,6 +176,9 @@ pub struct SeatCommand {
     pub terminal: Option<TerminalSize>,
     /// What becomes of it when the host is gone.
     pub when_abandoned: WhenAbandoned,
+    /// How long it waits for another connection if this one is lost, in whole seconds
+    /// ([`seat`](crate::seat)); `None` if a lost connection is a host that is gone.
+    pub grace: Option<Duration>,
     /// The command.
     pub command: RunCommand,
 }
@@ -237,6 +242,7 @@ impl Verb {
             Self::Protect { .. } => "protect",
             Self::Receive { .. } => "receive",
             Self::Relay { .. } => "relay",
+            Self::Rejoin => "rejoin",
             Self::Release { .. } => "release",
             Self::Run(_) => "run",
             Self::Seat(_) => "seat",
@@ -252,7 +258,7 @@ impl Verb {
     pub fn to_argv(&self) -> Vec<String> {
         let mut argv = vec![self.name().to_owned()];
         match self {
-            Self::Freeze | Self::Init | Self::Unfreeze => {}
+            Self::Freeze | Self::Init | Self::Rejoin | Self::Unfreeze => {}
             Self::Compressed(verb) => argv.extend(verb.to_argv()),
             Self::Copy { from, to } => argv.extend([from.clone(), to.clone()]),
             Self::Dial { port } => argv.push(port.to_string()),
@@ -329,29 +335,24 @@ impl SeatCommand {
         if self.when_abandoned == WhenAbandoned::Leave {
             options.push("--leave".to_owned());
         }
+        let grace = self.grace.map(|grace| grace.as_secs().to_string());
+        push_each(&mut options, "--grace", grace.into_iter());
         options
     }
 
-    /// Returns the command that starts `run`, a whole command of [`Verb::Run`], in a seat.
+    /// Returns the seat of `run`, a whole command of [`Verb::Run`], without a terminal or a grace.
     /// `None` if it is no such command: a seat starts nothing that was not checked.
-    pub fn around(
-        run: &[String],
-        terminal: Option<TerminalSize>,
-        when_abandoned: WhenAbandoned,
-    ) -> Option<Vec<String>> {
-        let (program, arguments) = run.split_first()?;
-        let verb = Verb::parse(arguments.iter().map(OsString::from));
-        let Ok(Verb::Run(command)) = verb else {
-            return None;
-        };
-        let seat = Verb::Seat(Self {
-            terminal,
-            when_abandoned,
-            command,
-        });
-        let mut argv = vec![program.clone()];
-        argv.extend(seat.to_argv());
-        Some(argv)
+    pub fn around(run: &[String]) -> Option<Self> {
+        let (_, arguments) = run.split_first()?;
+        match Verb::parse(arguments.iter().map(OsString::from)) {
+            Ok(Verb::Run(command)) => Some(Self {
+                terminal: None,
+                when_abandoned: WhenAbandoned::End,
+                grace: None,
+                command,
+            }),
+            _ => None,
+        }
     }
 }
 

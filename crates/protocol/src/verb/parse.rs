@@ -81,6 +81,7 @@ impl Verb {
             "relay" => Self::Relay {
                 routes: arguments.routes()?,
             },
+            "rejoin" => Self::Rejoin,
             "release" => Self::Release {
                 root: arguments.text("root")?,
             },
@@ -158,19 +159,24 @@ impl UpdateMode {
 
 impl SeatCommand {
     fn read(arguments: &mut Arguments) -> Result<Self, ArgumentError> {
-        let (mut terminal, mut when_abandoned) = (None, WhenAbandoned::End);
+        let (mut terminal, mut when_abandoned, mut grace) = (None, WhenAbandoned::End, None);
         loop {
             let option = arguments.text("run")?;
             match &*option {
                 "run" => break,
                 "--terminal" => terminal = Some(arguments.text("terminal")?.parse()?),
                 "--leave" => when_abandoned = WhenAbandoned::Leave,
+                "--grace" => {
+                    let seconds: u32 = arguments.parsed("grace", "seconds")?;
+                    grace = Some(Duration::from_secs(seconds.into()));
+                }
                 _ => return Err(ArgumentError::Unexpected { found: option }),
             }
         }
         Ok(Self {
             terminal,
             when_abandoned,
+            grace,
             command: RunCommand::read(arguments)?,
         })
     }
@@ -277,7 +283,7 @@ impl Arguments {
 }
 
 /// Every verb, with how it is called.
-const USAGES: [(&str, &str); 24] = [
+const USAGES: [(&str, &str); 25] = [
     ("copy", "copy FROM TO"),
     ("deflated", "deflated VERB…"),
     ("dial", "dial PORT"),
@@ -294,6 +300,7 @@ const USAGES: [(&str, &str); 24] = [
     ("protect", "protect ROOT"),
     ("receive", "receive ROOT"),
     ("relay", "relay PORT=SOCKET…"),
+    ("rejoin", "rejoin"),
     ("release", "release ROOT"),
     (
         "run",
@@ -301,7 +308,10 @@ const USAGES: [(&str, &str); 24] = [
          [--same PLACEMENT] [--poised DIRECTORY [--stdin] [--expect KEY=VALUE]…] -- COMMAND…",
     ),
     ("sealed", "sealed ROOT"),
-    ("seat", "seat [--terminal COLUMNSxROWS] [--leave] run …"),
+    (
+        "seat",
+        "seat [--terminal COLUMNSxROWS] [--leave] [--grace SECONDS] run …",
+    ),
     ("spill", "spill DIRECTORY NAME"),
     ("thaw", "thaw"),
     ("update", "update ROOT [--ahead]"),
@@ -310,7 +320,7 @@ const USAGES: [(&str, &str); 24] = [
 
 /// How the porter is called if no verb is named.
 const VERBS: &str = "copy|deflated|dial|empty|export|gateway|hold|home|init|layer|lend|mail|probe|protect|\
-                     receive|relay|release|run|sealed|seat|spill|thaw|update|usage";
+                     receive|rejoin|relay|release|run|sealed|seat|spill|thaw|update|usage";
 
 /// Returns how a verb is called.
 fn usage(name: &str) -> &'static str {

@@ -24,10 +24,11 @@ fn verbs() -> Vec<Verb> {
         argv: vec![text("sh"), text("--"), text("")],
     };
     let run = |bootstrap, timeout| Verb::Run(command(bootstrap, timeout));
-    let seat = |terminal, when_abandoned| {
+    let seat = |terminal, when_abandoned, grace| {
         Verb::Seat(SeatCommand {
             terminal,
             when_abandoned,
+            grace,
             command: command(None, None),
         })
     };
@@ -84,8 +85,10 @@ fn verbs() -> Vec<Verb> {
             bootstrap(Some(Box::new(probe_request(IdMapping::Mapped)))),
             None,
         ),
-        seat(None, WhenAbandoned::End),
-        seat(Some(size), WhenAbandoned::Leave),
+        seat(None, WhenAbandoned::End, None),
+        seat(Some(size), WhenAbandoned::Leave, None),
+        seat(None, WhenAbandoned::End, Some(Duration::from_secs(3600))),
+        Verb::Rejoin,
         Verb::VerifyProtection { root: root() },
         Verb::Spill {
             directory: "/tmp/lazaret".to_owned(),
@@ -108,7 +111,7 @@ fn verbs() -> Vec<Verb> {
 #[test]
 fn every_verb_is_read_as_it_was_written() {
     let names: BTreeSet<&str> = verbs().iter().map(Verb::name).collect();
-    assert_eq!(names.len(), 23);
+    assert_eq!(names.len(), 24);
     for verb in verbs() {
         let argv = verb.to_argv().into_iter().map(OsString::from);
         assert_eq!(Verb::parse(argv), Ok(verb));
@@ -165,6 +168,9 @@ fn arguments_of_no_verb_are_refused_with_the_right_ones() {
         "seat --terminal 80x+24 run -- sh",
         "seat --terminal 80x65536 run -- sh",
         "seat --leave seat run -- sh",
+        "seat --grace run -- sh",
+        "seat --grace 0.5 run -- sh",
+        "seat --grace -1 run -- sh",
         "layer / --only",
         "update / --soon",
         "usage",
@@ -177,13 +183,11 @@ fn arguments_of_no_verb_are_refused_with_the_right_ones() {
 #[test]
 fn a_seat_is_put_around_a_checked_command_only() {
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    let around = |line| {
-        let argv = SeatCommand::around(&words(line), None, WhenAbandoned::End);
-        argv.map(|argv| argv.join(" "))
-    };
+    let around = |line| SeatCommand::around(&words(line));
+    let seat = around("/porter run --without CON-15 -- sh -c").map(Verb::Seat);
     assert_eq!(
-        around("/porter run --without CON-15 -- sh -c").as_deref(),
-        Some("/porter seat run --without CON-15 -- sh -c")
+        seat.map(|seat| seat.to_argv().join(" ")).as_deref(),
+        Some("seat run --without CON-15 -- sh -c")
     );
     for line in [
         "",

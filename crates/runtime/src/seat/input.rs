@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use lazaret_protocol::seat::ToSeat;
 
-use super::{SeatLine, SeatState};
+use super::SeatState;
+use super::line::SeatLine;
 
 /// Writes to the process, as fast as it reads; dropped, it ends the process's input.
 pub(super) struct SeatInput {

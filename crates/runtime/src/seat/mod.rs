@@ -2,57 +2,120 @@
 //! ([`seat`](lazaret_protocol::seat)), whichever way the seat itself was started.
 
 mod input;
+mod line;
 mod output;
+mod reconnect;
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
-use lazaret_protocol::SeatCommand;
-use lazaret_protocol::seat::{ToSeat, WINDOW};
+use lazaret_protocol::seat::{FrameReader, TICKET_BYTES, Ticket, ToSeat, WINDOW};
+use lazaret_protocol::{SeatCommand, Verb};
 
 use self::input::SeatInput;
-use self::output::{Carrier, OutputReader, PIECES};
-use crate::{EngineError, ExecSpec, Process, ProcessControl, Stdin, Terminal, TerminalSize};
+use self::line::SeatLine;
+use self::output::{Carrier, OutputReader, PIECES, Resumption};
+use self::reconnect::{FromSeatStream, Reconnect};
+use crate::{
+    ContainerName, Engine, EngineError, ExecSpec, Process, ProcessControl, Stdin, Terminal,
+    TerminalSize,
+};
+
+const START: &str = "start process";
 
 /// Returns what starts `spec` in a seat.
 ///
 /// # Errors
 /// When it is no command of `porter run`: a seat starts nothing that was not checked.
 pub(crate) fn around(spec: &ExecSpec) -> Result<ExecSpec, EngineError> {
-    let terminal = match spec.terminal {
-        Terminal::None => None,
-        Terminal::Allocated(size) => Some(size),
-    };
-    let argv = SeatCommand::around(&spec.argv, terminal, spec.when_abandoned);
+    around_with(spec, None)
+}
+
+fn around_with(spec: &ExecSpec, grace: Option<Duration>) -> Result<ExecSpec, EngineError> {
+    let seat = SeatCommand::around(&spec.argv).ok_or(EngineError::Unsupported {
+        verb: START,
+        reason: "a seat is for commands that the porter checks",
+    })?;
+    let verb = Verb::Seat(SeatCommand {
+        terminal: match spec.terminal {
+            Terminal::None => None,
+            Terminal::Allocated(size) => Some(size),
+        },
+        when_abandoned: spec.when_abandoned,
+        grace,
+        ..seat
+    });
+    let mut argv: Vec<String> = spec.argv.first().cloned().into_iter().collect();
+    argv.extend(verb.to_argv());
     Ok(ExecSpec {
-        argv: argv.ok_or(EngineError::Unsupported {
-            verb: "start process",
-            reason: "a seat is for commands that the porter checks",
-        })?,
         env: spec.env.clone(),
         workdir: spec.workdir.clone(),
-        ..ExecSpec::new(Vec::new(), Stdin::Piped)
+        ..ExecSpec::new(argv, Stdin::Piped)
     })
+}
+
+/// Starts `spec` in a seat that outlives its connection for as long as `grace`, in whole seconds.
+///
+/// # Errors
+/// The engine's, or as [`around`] and [`process`].
+pub(crate) fn start_resumable(
+    engine: &Arc<dyn Engine>,
+    container: &ContainerName,
+    spec: &ExecSpec,
+    grace: Duration,
+) -> Result<Process, EngineError> {
+    let stream = |source| EngineError::Stream {
+        verb: START,
+        source,
+    };
+    let mut random = [0; TICKET_BYTES];
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut random));
+    read.map_err(stream)?;
+    let ticket = Ticket::from_bytes(&random);
+    let ticket = ticket.ok_or_else(|| stream(io::ErrorKind::InvalidData.into()))?;
+    let mut seat = engine.exec(container, &around_with(spec, Some(grace))?)?;
+    let line = Arc::new(SeatLine::resumable(stdin_of(&mut seat)?));
+    line.send(ToSeat::Keep(ticket)).map_err(stream)?;
+    let reconnect = Reconnect {
+        engine: Arc::clone(engine),
+        container: container.clone(),
+        ticket,
+        grace,
+    };
+    let resumption = Resumption {
+        reconnect,
+        line: Arc::clone(&line),
+    };
+    carried(seat, spec, line, Some(resumption))
 }
 
 /// Returns the process that a seat carries.
 ///
 /// # Errors
 /// When the seat has no stdin, or no thread can be started.
-pub(crate) fn process(seat: Process, spec: &ExecSpec) -> Result<Process, EngineError> {
-    let stream = |source| EngineError::Stream {
-        verb: "start process",
-        source,
-    };
-    let Process {
-        stdin,
-        stdout,
-        stderr,
-        control,
-    } = seat;
-    let stdin = stdin.ok_or_else(|| stream(io::ErrorKind::BrokenPipe.into()))?;
+pub(crate) fn process(mut seat: Process, spec: &ExecSpec) -> Result<Process, EngineError> {
+    let line = Arc::new(SeatLine::single(stdin_of(&mut seat)?));
+    carried(seat, spec, line, None)
+}
+
+fn stdin_of(seat: &mut Process) -> Result<Box<dyn Write + Send>, EngineError> {
+    let stdin = seat.stdin.take();
+    stdin.ok_or_else(|| EngineError::Stream {
+        verb: START,
+        source: io::ErrorKind::BrokenPipe.into(),
+    })
+}
+
+fn carried(
+    seat: Process,
+    spec: &ExecSpec,
+    line: Arc<SeatLine>,
+    resumption: Option<Resumption>,
+) -> Result<Process, EngineError> {
     let (to_stdout, from_stdout) = sync_channel(PIECES);
     let (to_stderr, from_stderr) = sync_channel(PIECES);
     let state = Arc::new(SeatState::default());
@@ -60,12 +123,21 @@ pub(crate) fn process(seat: Process, spec: &ExecSpec) -> Result<Process, EngineE
         state: Arc::clone(&state),
         to_stdout,
         to_stderr,
+        resumption,
+    };
+    let stream = FromSeatStream {
+        stdout: seat.stdout,
+        stderr: seat.stderr,
+        control: seat.control,
+        frames: FrameReader::default(),
     };
     thread::Builder::new()
         .name("lazaret-seat".to_owned())
-        .spawn(move || carrier.run(stdout, stderr, &*control))
-        .map_err(stream)?;
-    let line = Arc::new(SeatLine(Mutex::new(stdin)));
+        .spawn(move || carrier.run(stream))
+        .map_err(|source| EngineError::Stream {
+            verb: START,
+            source,
+        })?;
     let mut input = SeatInput {
         line: Arc::clone(&line),
         state: Arc::clone(&state),
@@ -90,19 +162,6 @@ pub(crate) fn process(seat: Process, spec: &ExecSpec) -> Result<Process, EngineE
             state: Arc::clone(&state),
         }),
     })
-}
-
-/// Where frames go: dropped with the last that could send one, it ends the seat's stdin.
-struct SeatLine(Mutex<Box<dyn Write + Send>>);
-
-impl SeatLine {
-    fn send(&self, frame: ToSeat<'_>) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        frame.write_to(&mut bytes);
-        let mut stdin = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        stdin.write_all(&bytes)?;
-        stdin.flush()
-    }
 }
 
 /// How a process ended.

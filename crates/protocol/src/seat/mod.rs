@@ -6,11 +6,13 @@
 //! frame = KIND (1 byte) LENGTH (4 bytes, big-endian) payload
 //!
 //! host → seat    1 DATA bytes    2 EOF    3 RESIZE columns rows    4 SIGNAL number    5 HANGUP
+//!                6 KEEP ticket    7 RECEIVED count
 //! seat → host    17 STDOUT bytes    18 STDERR bytes    19 EXIT code    20 CREDIT bytes
+//!                21 RECEIVED count
 //! ```
 //!
 //! Numbers of a payload are big-endian: two bytes each for columns and rows, one for a signal and
-//! an exit code, four for a credit. A payload has at most [`MAX_PAYLOAD`] bytes.
+//! an exit code, four for a credit, eight for a count. A payload has at most [`MAX_PAYLOAD`] bytes.
 //!
 //! The host may send [`WINDOW`] bytes of DATA, and as many more as CREDIT has given back: so a
 //! seat reads its stdin even if its process does not, and a SIGNAL is never stuck behind DATA.
@@ -19,6 +21,22 @@
 //!
 //! HANGUP says what the end of the seat's stdin says: the host has let go of the process. Not
 //! every engine passes that end on.
+//!
+//! # Resumable seats
+//!
+//! A seat with a grace outlives its connection. KEEP is the host's first frame, and the process
+//! starts after it. Each side keeps what it sent ([`Unacknowledged`]) until RECEIVED says that it
+//! has arrived; a count is of bytes of whole frames since the first one. The end of the seat's
+//! stdin is no HANGUP then: the seat waits, for its grace at most, until `porter rejoin` brings
+//! it other streams with a [`RejoinRequest`]. The seat's first frame on them is RECEIVED, which is
+//! not counted; then each side sends again what the other has not received. EXIT is kept until
+//! RECEIVED covers it.
+
+mod ticket;
+mod unacknowledged;
+
+pub use ticket::{RejoinRequest, TICKET_BYTES, Ticket};
+pub use unacknowledged::{Arrived, CountError, Unacknowledged};
 
 use crate::TerminalSize;
 
@@ -44,6 +62,10 @@ pub enum ToSeat<'a> {
     Signal(u8),
     /// The host has let go of the process.
     Hangup,
+    /// What brings the seat other streams when these are lost.
+    Keep(Ticket),
+    /// So many bytes of the seat's frames have arrived, since the first one.
+    Received(u64),
 }
 
 /// What a seat says.
@@ -57,6 +79,8 @@ pub enum FromSeat<'a> {
     Exit(u8),
     /// The host may send so many bytes more.
     Credit(u32),
+    /// So many bytes of the host's frames have arrived, since the first one.
+    Received(u64),
 }
 
 /// Bytes that are no frame of the other side.
@@ -87,6 +111,13 @@ pub enum FrameError {
 pub struct Frame<'a> {
     kind: u8,
     payload: &'a [u8],
+}
+
+impl Frame<'_> {
+    /// Returns how many bytes of the stream it was.
+    pub fn length(&self) -> usize {
+        HEAD + self.payload.len()
+    }
 }
 
 /// Takes frames out of a stream, however its bytes arrive.
@@ -148,6 +179,11 @@ impl<'a> ToSeat<'a> {
             })),
             (4, &[signal @ 1..=64]) => Ok(Self::Signal(signal)),
             (5, []) => Ok(Self::Hangup),
+            (6, _) => {
+                let ticket = Ticket::from_bytes(payload);
+                ticket.map(Self::Keep).ok_or(FrameError::Payload { kind })
+            }
+            (7, _) => count(kind, payload).map(Self::Received),
             (1..=5, _) => Err(FrameError::Payload { kind }),
             _ => Err(FrameError::UnknownKind { kind }),
         }
@@ -164,6 +200,8 @@ impl<'a> ToSeat<'a> {
             }
             Self::Signal(signal) => push(frames, 4, &[*signal]),
             Self::Hangup => push(frames, 5, &[]),
+            Self::Keep(ticket) => push(frames, 6, &ticket.to_bytes()),
+            Self::Received(count) => push(frames, 7, &count.to_be_bytes()),
         }
     }
 }
@@ -180,6 +218,7 @@ impl<'a> FromSeat<'a> {
             (18, [_, ..]) => Ok(Self::Stderr(payload)),
             (19, &[code]) => Ok(Self::Exit(code)),
             (20, &[a, b, c, d]) => Ok(Self::Credit(u32::from_be_bytes([a, b, c, d]))),
+            (21, _) => count(kind, payload).map(Self::Received),
             (17..=20, _) => Err(FrameError::Payload { kind }),
             _ => Err(FrameError::UnknownKind { kind }),
         }
@@ -192,8 +231,15 @@ impl<'a> FromSeat<'a> {
             Self::Stderr(bytes) => push_pieces(frames, 18, bytes),
             Self::Exit(code) => push(frames, 19, &[*code]),
             Self::Credit(bytes) => push(frames, 20, &bytes.to_be_bytes()),
+            Self::Received(count) => push(frames, 21, &count.to_be_bytes()),
         }
     }
+}
+
+fn count(kind: u8, payload: &[u8]) -> Result<u64, FrameError> {
+    let bytes = payload.try_into();
+    let bytes = bytes.map_err(|_| FrameError::Payload { kind })?;
+    Ok(u64::from_be_bytes(bytes))
 }
 
 fn push_pieces(frames: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
@@ -240,6 +286,8 @@ mod tests {
             ToSeat::Resize(SIZE),
             ToSeat::Signal(64),
             ToSeat::Hangup,
+            ToSeat::Keep(Ticket::new([1; 16], [2; 32])),
+            ToSeat::Received(1 << 40),
         ];
         let mut bytes = Vec::new();
         for frame in sent {
@@ -252,6 +300,7 @@ mod tests {
             FromSeat::Stdout(b"a"),
             FromSeat::Stderr(b"\0"),
             FromSeat::Credit(u32::MAX),
+            FromSeat::Received(u64::MAX),
             FromSeat::Exit(255),
         ];
         for frame in sent {
@@ -283,7 +332,7 @@ mod tests {
                 .expect_err("no frame of the host's")
                 .to_string()
         };
-        for kind in [0, 6, 17, 18, 19, 20, 255] {
+        for kind in [0, 8, 17, 18, 19, 20, 21, 255] {
             let unknown = format!("a frame of the unknown kind {kind}");
             assert_eq!(frame(kind, b"x"), unknown);
         }
@@ -297,6 +346,10 @@ mod tests {
             (4, &[65]),
             (4, b"\x01\x02"),
             (5, b"x"),
+            (6, &[0; TICKET_BYTES - 1]),
+            (6, &[0; TICKET_BYTES + 1]),
+            (7, &[0; 7]),
+            (7, &[0; 9]),
         ] {
             let wrong = format!("a frame of kind {kind} with another payload");
             assert_eq!(frame(kind, payload), wrong);
