@@ -1,13 +1,20 @@
 //! A connection to where an engine is: one per request.
 
 use std::io;
+use std::time::Duration;
 
+use rustix::net::sockopt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::ssh::Tunnel;
 use super::tls::TlsClient;
 use crate::Endpoint;
+
+/// A machine that answers none of three probes is gone, as with ssh: so a lost connection is
+/// noticed within a minute.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+const KEEPALIVES: u32 = 3;
 
 /// A connection of any kind.
 pub(super) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -66,5 +73,9 @@ impl Dialer {
 async fn tcp(address: &str) -> io::Result<TcpStream> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
+    sockopt::set_socket_keepalive(&stream, true)?;
+    sockopt::set_tcp_keepidle(&stream, KEEPALIVE)?;
+    sockopt::set_tcp_keepintvl(&stream, KEEPALIVE)?;
+    sockopt::set_tcp_keepcnt(&stream, KEEPALIVES)?;
     Ok(stream)
 }
