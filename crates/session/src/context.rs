@@ -39,6 +39,8 @@ pub struct SessionContext<'a> {
     pub removals: BackgroundRemovals,
     /// Whether processes of ours are started through [`Engine::init_channel`], where there is one.
     pub use_init_channel: bool,
+    /// How long a command on another machine waits for a lost connection, in whole seconds.
+    pub reconnect_grace: Duration,
 }
 
 /// How long each step took, for the `phases` of `run --json`.
@@ -79,6 +81,9 @@ impl SessionContext<'_> {
     /// Returns what starts processes in a container: it lives as long as that is used.
     pub(crate) fn spawner(&self, container: &ContainerName) -> Spawner {
         let transport = match self.use_init_channel {
+            _ if self.info.is_remote() => Transport::RemoteEngine {
+                grace: self.reconnect_grace,
+            },
             true => Transport::InitChannelIfThere,
             false => Transport::EngineOnly,
         };

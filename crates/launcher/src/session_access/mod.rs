@@ -37,5 +37,6 @@ pub(crate) fn session_context<'a>(
         timings: Timings::default(),
         removals: BackgroundRemovals::default(),
         use_init_channel: app.options.use_init_channel,
+        reconnect_grace: app.options.reconnect_grace,
     }
 }

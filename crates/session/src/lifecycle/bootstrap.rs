@@ -65,6 +65,11 @@ impl VerifiedContainer {
         let argv = agent.bootstrap_argv(&directory, env.keys(), argv, limits.timeout, *stdin);
         let exec = ExecSpec {
             env: env.clone(),
+            // There, only a seat outlives a lost connection. Here, PID 1 ends it in good order.
+            when_abandoned: match cx.info.is_remote() {
+                true => WhenAbandoned::End,
+                false => WhenAbandoned::Leave,
+            },
             ..ExecSpec::new(argv, Stdin::Piped)
         };
         let mut process = cx.spawn_first(spawner, &exec)?;

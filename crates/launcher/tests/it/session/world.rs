@@ -463,6 +463,7 @@ impl World {
             timings: Timings::default(),
             removals: BackgroundRemovals::default(),
             use_init_channel: true,
+            reconnect_grace: Duration::from_secs(60),
         }
     }
 
@@ -675,6 +676,7 @@ impl World {
                 ui: UI,
                 engine: None,
                 use_init_channel: true,
+                reconnect_grace: Duration::from_secs(60),
             },
             keeper_stderr: None,
         }
