@@ -9,7 +9,7 @@ use std::time::Duration;
 use lazaret_egress::{ConfigUpdate, Event, HEARTBEAT_INTERVAL, Policy};
 use lazaret_protocol::Verb;
 use lazaret_runtime::{
-    Engine, EngineError, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin,
+    EngineError, ExecSpec, HardenedSpec, Process, ProcessControl, Stdin, WhenAbandoned,
 };
 use lazaret_tree::PathError;
 
@@ -77,8 +77,13 @@ pub struct Gateway {
     /// [`NetworkEnd::Lost`] once its output has ended.
     ended: Arc<Latch<NetworkEnd>>,
     end: Mutex<Receiver<()>>,
-    /// The relay ends when its input does.
-    _relay: Mutex<Box<dyn Write + Send>>,
+    _relay: Relay,
+    _control: Box<dyn ProcessControl>,
+}
+
+/// What keeps the relay alive: it ends when its input does.
+struct Relay {
+    _input: Mutex<Box<dyn Write + Send>>,
     _control: Box<dyn ProcessControl>,
 }
 
@@ -104,17 +109,16 @@ impl Gateway {
         plan: &Plan,
         dir: &SessionDir,
     ) -> Result<Self, GatewayError> {
-        let engine = &*cx.engine;
         let log = dir.file(crate::network::JOURNAL);
         let log = Arc::new(DecisionLog::create(&log, plan.patterns.clone())?);
-        verify_controls(engine, spec, cx.events)?;
+        verify_controls(&*cx.engine, spec, cx.events)?;
         let directory = SOCKETS.to_owned();
         let Process {
             stdin,
             stdout,
             stderr,
             control,
-        } = run(engine, spec, &Verb::Gateway { directory })?;
+        } = run(cx, spec, &Verb::Gateway { directory })?;
         let stdin = stdin.ok_or(GatewayError::NoStdin { verb: "gateway" })?;
         let ended = Arc::new(Latch::default());
         let (tell, ready) = mpsc::channel();
@@ -148,7 +152,7 @@ impl Gateway {
             log,
             ended,
             end: Mutex::new(end),
-            _relay: Mutex::new(relay),
+            _relay: relay,
             _control: control,
         })
     }
@@ -192,10 +196,18 @@ impl Gateway {
     }
 }
 
-/// Starts a verb of the porter as everything is started that has work to do: with its limits.
-fn run(engine: &dyn Engine, spec: &HardenedSpec, verb: &Verb) -> Result<Process, EngineError> {
-    let argv = spec.run_argv(&verb.to_command());
-    engine.exec(&spec.spec().name, &ExecSpec::new(argv, Stdin::Piped))
+/// Starts a verb of the porter as everything is started that has work to do: with its limits. On
+/// another machine it outlives a lost connection.
+fn run(cx: &SessionContext<'_>, spec: &HardenedSpec, verb: &Verb) -> Result<Process, EngineError> {
+    let container = &spec.spec().name;
+    let exec = ExecSpec::new(spec.run_argv(&verb.to_command()), Stdin::Piped);
+    match cx.info.is_remote() {
+        true => cx.spawner(container).spawn(&ExecSpec {
+            when_abandoned: WhenAbandoned::End,
+            ..exec
+        }),
+        false => cx.engine.exec(container, &exec),
+    }
 }
 
 /// Reads events until they end.
@@ -227,14 +239,14 @@ fn relay(
     cx: &SessionContext<'_>,
     agent: &HardenedSpec,
     plan: &Plan,
-) -> Result<Box<dyn Write + Send>, GatewayError> {
+) -> Result<Relay, GatewayError> {
     let routes = plan.leads();
     let Process {
         stdin,
         stdout,
         stderr,
-        ..
-    } = run(&*cx.engine, agent, &Verb::Relay { routes })?;
+        control,
+    } = run(cx, agent, &Verb::Relay { routes })?;
     let stdin = stdin.ok_or(GatewayError::NoStdin { verb: "relay" })?;
     let (tell, ready) = mpsc::channel();
     thread::spawn(move || {
@@ -256,5 +268,8 @@ fn relay(
             source: error.with_words(&words),
         });
     }
-    Ok(stdin)
+    Ok(Relay {
+        _input: Mutex::new(stdin),
+        _control: control,
+    })
 }
