@@ -144,6 +144,32 @@ impl<'a> FarMachine<'a> {
         Ok(())
     }
 
+    /// Kills every `ssh` of the user, and returns how many there were.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn kill_clients(&self) -> Result<usize, String> {
+        let config = self.path("client").display().to_string();
+        let mut killed = 0;
+        for process in fs::read_dir("/proc").map_err(|error| error.to_string())? {
+            let process = process.map_err(|error| error.to_string())?;
+            let name = process.file_name();
+            let pid = name.to_str().and_then(|name| name.parse().ok());
+            let Some(pid) = pid.and_then(Pid::from_raw) else {
+                continue;
+            };
+            // What is gone by now was no connection.
+            let line = fs::read_to_string(process.path().join("cmdline")).unwrap_or_default();
+            let mut words = line.split('\0');
+            let is_client =
+                words.next() == Some("/usr/bin/ssh") && words.any(|word| word == config);
+            if is_client && kill_process(pid, Signal::KILL).is_ok() {
+                killed += 1;
+            }
+        }
+        Ok(killed)
+    }
+
     /// How many connections there are.
     pub(crate) fn connections(&self) -> usize {
         let entered = self

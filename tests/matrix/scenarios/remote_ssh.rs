@@ -1,5 +1,6 @@
 //! An engine behind ssh: a real sshd in front of an engine whose disk and network are not ours.
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::ctx::{Ctx, expect, expect_eq};
@@ -7,15 +8,24 @@ use crate::far_machine::FarMachine;
 
 scenarios! {
     "remote/over-ssh" => over_ssh;
+    "remote/a-lost-connection-is-resumed" => lost_connection;
 }
 
 /// Until a keeper has noticed that its connection is gone.
 const NOTICED: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(100);
 
-/// Ends in good order when it is told to, and leaves a file that says so.
-const WORK: &str = "trap 'echo end > ended; exit 3' TERM; touch begun; \
+/// Ends in good order when it is told to, or when its connection stays away, and leaves a file that
+/// says so.
+const WORK: &str = "trap 'echo end > ended; exit 3' TERM HUP; touch begun; \
                     while :; do sleep 0.1; done";
+
+/// A line for each that comes in, and lines of its own meanwhile.
+const TALK: &str = "(n=0; while [ $n -lt 300000 ]; do n=$((n+1)); echo tick $n; done) & \
+                    while read -r line; do echo got $line; done; wait; exit 3";
+
+/// Lines of input before each loss.
+const LINES: usize = 2000;
 
 /// A run, a session whose connection is lost, and what can't be used is said.
 fn over_ssh(ctx: &Ctx) -> Result<(), String> {
@@ -33,7 +43,9 @@ fn over_ssh(ctx: &Ctx) -> Result<(), String> {
     let start = [
         "start", "base", "-w", "project", "--name", "s", "--", "sh", "-c", WORK,
     ];
-    far.call(&start).run()?.expect_code(0)?;
+    // It does not come back in time.
+    let call = far.call(&start).env("LAZARET_RECONNECT", "1");
+    call.run()?.expect_code(0)?;
     until(|| {
         let begun = far.call("exec s -- test -e begun").run()?;
         Ok(begun.code == 0)
@@ -69,6 +81,56 @@ fn over_ssh(ctx: &Ctx) -> Result<(), String> {
     expect(&format!("nothing on the engine, of {left:?}"), || {
         left.is_empty()
     })
+}
+
+/// Every byte of a command arrives once, both ways, though `ssh` is killed twice.
+fn lost_connection(ctx: &Ctx) -> Result<(), String> {
+    let workspace = ctx.workspace("project", "f a \"a\\n\"");
+    let far = FarMachine::start(ctx)?;
+    let (reader, mut writer) = std::io::pipe().map_err(|error| error.to_string())?;
+    let command = [
+        "run", "base", "-i", "-w", "project", "--apply", "auto", "--", "sh", "-c", TALK,
+    ];
+    let running = far.call(&command).stdin_pipe(reader).start()?;
+    let mut sent = 0;
+    for _ in 0..2 {
+        say(&mut writer, &mut sent)?;
+        let last = format!("got {sent}\n");
+        until(|| Ok(running.stdout_so_far().contains(&last)))?;
+        // More is on its way both ways by then.
+        say(&mut writer, &mut sent)?;
+        let killed = far.kill_clients()?;
+        expect("a connection was killed", || killed > 0)?;
+    }
+    say(&mut writer, &mut sent)?;
+    drop(writer);
+    let ended = running.wait()?.expect_code(3)?;
+    for (what, count) in [("got", sent), ("tick", 300_000)] {
+        let mut expected = (1..=count).map(|number| format!("{what} {number}"));
+        let mut lines = ended.stdout.lines().filter(|line| line.starts_with(what));
+        let wrong = expected
+            .by_ref()
+            .zip(lines.by_ref())
+            .find(|(one, other)| one != other);
+        expect_eq("the first line that is another", &wrong, &None)?;
+        expect_eq("the first line that is missing", &expected.next(), &None)?;
+        expect_eq("the first line too many", &lines.next(), &None)?;
+    }
+    ctx.tree_is(&workspace, "f a \"a\\n\"\n")?;
+    let left = far.objects()?;
+    expect(&format!("nothing on the engine, of {left:?}"), || {
+        left.is_empty()
+    })
+}
+
+/// Writes the next lines of input.
+fn say(writer: &mut std::io::PipeWriter, sent: &mut usize) -> Result<(), String> {
+    let lines: String = (*sent + 1..=*sent + LINES)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    *sent += LINES;
+    let written = writer.write_all(lines.as_bytes());
+    written.map_err(|error| error.to_string())
 }
 
 fn until(mut done: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
