@@ -101,9 +101,13 @@ impl Host {
         Some(resumption.meeting.input())
     }
 
-    /// Whether the host does not have everything that was said.
+    /// Whether something that was said is still to reach the host. One that is gone does not say
+    /// that it has arrived.
     pub(super) fn lacks_something(&self) -> bool {
-        !self.outbox.is_empty()
+        match self.is_gone {
+            true => self.has_unsent(),
+            false => !self.outbox.is_empty(),
+        }
     }
 
     fn has_unsent(&self) -> bool {

@@ -8,8 +8,11 @@ use std::io::{self, IoSlice, Read as _};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use lazaret_protocol::seat::RejoinRequest;
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
     sendmsg_addr, socket_with,
@@ -19,6 +22,12 @@ use rustix::process::DumpableBehavior;
 
 use super::meeting::address;
 use crate::syscall::BlockedSignals;
+
+/// How long a seat may take until it has opened its socket.
+const START: Duration = Duration::from_secs(1);
+
+/// Between two looks for it.
+const TICK: Duration = Duration::from_millis(10);
 
 /// Runs the verb.
 pub(crate) fn run() -> ExitCode {
@@ -49,7 +58,7 @@ fn request() -> io::Result<RejoinRequest> {
         match rustix::io::read(rustix::stdio::stdin(), rest) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(length) => filled += length,
-            Err(rustix::io::Errno::INTR) => {}
+            Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }
@@ -73,12 +82,21 @@ fn hand_over(request: &RejoinRequest) -> io::Result<std::os::fd::OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut rights = SendAncillaryBuffer::new(&mut space);
     rights.push(SendAncillaryMessage::ScmRights(&streams));
-    sendmsg_addr(
-        &socket,
-        &address(&request.ticket)?,
-        &[IoSlice::new(&request.to_bytes())],
-        &mut rights,
-        SendFlags::NOSIGNAL,
-    )?;
+    let begun = Instant::now();
+    loop {
+        let sent = sendmsg_addr(
+            &socket,
+            &address(&request.ticket)?,
+            &[IoSlice::new(&request.to_bytes())],
+            &mut rights,
+            SendFlags::NOSIGNAL,
+        );
+        match sent {
+            Ok(_) => break,
+            Err(Errno::INTR) => {}
+            Err(Errno::CONNREFUSED) if begun.elapsed() < START => thread::sleep(TICK),
+            Err(error) => return Err(error.into()),
+        }
+    }
     Ok(ended)
 }

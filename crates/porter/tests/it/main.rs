@@ -17,6 +17,7 @@ mod odd_entries;
 mod pid1_channel;
 mod run;
 mod seat;
+mod seat_over_engine;
 mod seat_resumed;
 mod session;
 mod talking;
