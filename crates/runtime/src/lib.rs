@@ -51,8 +51,9 @@ pub use process::{
     ExecSpec, Process, ProcessControl, Stdin, Terminal, TerminalSize, WhenAbandoned,
 };
 pub use proof::{Expected, ProbeFailure, Proof, Proven, ProvenControl};
+pub use seat::ConnectionChange;
 pub use seccomp::PROFILE as SECCOMP_PROFILE;
-pub use spawner::{Spawner, Transport};
+pub use spawner::{EndChanges, Spawner, Transport};
 pub use spec::{
     Access, BuildNetwork, BuildSpec, ContainerSpec, HostAlias, Limits, Network, Privilege, Role,
     VolumeMount,

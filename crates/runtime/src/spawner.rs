@@ -1,9 +1,11 @@
 //! `Spawner`: starts processes in one running container, whatever carries their streams.
 
 use std::fmt;
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::seat::{ConnectionChange, ConnectionNews};
 use crate::{
     ConnectedChannel, ContainerName, Engine, EngineError, ExecSpec, Process, ProcessControl,
     StartError, Terminal, TerminalSize, WhenAbandoned, seat,
@@ -34,6 +36,17 @@ pub struct Spawner {
     container: ContainerName,
     transport: Transport,
     route: Mutex<Route>,
+    news: Arc<ConnectionNews>,
+}
+
+/// Ends what [`Spawner::connection_changes`] tells when it is dropped.
+#[derive(Debug)]
+pub struct EndChanges<'a>(&'a ConnectionNews);
+
+impl Drop for EndChanges<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 /// How processes are started, as far as that is known.
@@ -66,6 +79,7 @@ impl Spawner {
                 channel: None,
                 is_direct: false,
             }),
+            news: Arc::default(),
         }
     }
 
@@ -86,6 +100,17 @@ impl Spawner {
             Some(channel) => self.spawn_direct(&channel, spec),
             None => self.spawn_by_engine(spec),
         }
+    }
+
+    /// Returns what becomes of the connection of its processes from here on, until the value of
+    /// [`Self::end_changes_on_drop`] is dropped. Only one on another machine has any to lose.
+    pub fn connection_changes(&self) -> Receiver<ConnectionChange> {
+        self.news.listen()
+    }
+
+    /// Returns what ends [`Self::connection_changes`].
+    pub fn end_changes_on_drop(&self) -> EndChanges<'_> {
+        EndChanges(&self.news)
     }
 
     /// Returns true once a process was started past the engine.
@@ -151,7 +176,7 @@ impl Spawner {
         }
         match self.transport {
             Transport::RemoteEngine { grace } if spec.when_abandoned == WhenAbandoned::End => {
-                seat::start_resumable(&self.engine, &self.container, spec, grace)
+                seat::start_resumable(&self.engine, &self.container, spec, grace, &self.news)
             }
             _ => {
                 let seat = self.engine.exec(&self.container, &seat::around(spec)?)?;

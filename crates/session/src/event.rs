@@ -68,6 +68,10 @@ pub enum Event<'a> {
     SetupStepDone { argv: &'a [String], took: Duration },
     /// A port of 127.0.0.1 leads inside.
     PortOpen { host: u16, inside: u16 },
+    /// The connection to another machine is lost. The command waits for it there.
+    ConnectionLost,
+    /// It is there again, and nothing of the command's streams is lost.
+    ConnectionResumed,
     /// The gateway ended before the command: the network is closed.
     GatewayLost,
     /// A lent file was refreshed inside, and is kept for the next session.

@@ -116,6 +116,12 @@ fn lost_connection(ctx: &Ctx) -> Result<(), String> {
         expect_eq("the first line that is missing", &expected.next(), &None)?;
         expect_eq("the first line too many", &lines.next(), &None)?;
     }
+    for told in [
+        "connection to the engine is lost",
+        "connection to the engine is back",
+    ] {
+        expect(told, || ended.stderr.contains(told))?;
+    }
     ctx.tree_is(&workspace, "f a \"a\\n\"\n")?;
     let left = far.objects()?;
     expect(&format!("nothing on the engine, of {left:?}"), || {

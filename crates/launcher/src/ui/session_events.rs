@@ -115,6 +115,15 @@ impl EventSink for SessionEvents {
             Event::PortOpen { host, inside } => {
                 ui.status(&format!("127.0.0.1:{host} leads to port {inside} inside"));
             }
+            Event::ConnectionLost => ui.warn(
+                "the connection to the engine is lost: the command goes on there, and lazaret \
+                 connects again",
+            ),
+            Event::ConnectionResumed => {
+                ui.status(
+                    "the connection to the engine is back, and nothing of the output is lost",
+                );
+            }
             Event::GatewayLost => ui.warn(
                 "the gateway of the session is gone: its network is closed, and the command \
                  goes on without",

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use lazaret_protocol::seat::{FrameReader, FromSeat, RejoinRequest, Ticket};
 use lazaret_protocol::{PORTER_PATH, Verb, exit};
 
+use super::connection_news::ConnectionNews;
 use super::line::SeatLine;
 use crate::{ContainerName, ContainerState, Engine, ExecSpec, Process, ProcessControl, Stdin};
 
@@ -31,6 +32,8 @@ pub(super) struct Reconnect {
     pub(super) ticket: Ticket,
     /// How long the seat waits.
     pub(super) grace: Duration,
+    /// Told of it.
+    pub(super) news: Arc<ConnectionNews>,
 }
 
 /// What a seat says over one connection.
@@ -54,13 +57,17 @@ impl Reconnect {
     /// Tries until the seat goes on over another connection. `None` once it is gone.
     pub(super) fn reconnect(&self, line: &SeatLine) -> Option<FromSeatStream> {
         let received = line.disconnect();
-        let lost = Instant::now();
+        let lost = self.news.lose();
+        let since = Instant::now();
         let mut pause = FIRST_PAUSE;
         loop {
             match self.attempt(line, received) {
-                Ok(stream) => return Some(stream),
+                Ok(stream) => {
+                    lost.resume();
+                    return Some(stream);
+                }
                 Err(Failed::ForGood) => return None,
-                Err(Failed::ForNow) if lost.elapsed() > self.grace + SLACK => return None,
+                Err(Failed::ForNow) if since.elapsed() > self.grace + SLACK => return None,
                 Err(Failed::ForNow) => thread::sleep(pause),
             }
             pause = (pause * 2).min(LONGEST_PAUSE);

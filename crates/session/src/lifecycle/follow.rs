@@ -2,11 +2,12 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Instant;
 
 use lazaret_protocol::verb::CommandStdin;
-use lazaret_runtime::{ContainerLease, ContainerState, Spawner};
+use lazaret_runtime::{ConnectionChange, ContainerLease, ContainerState, Spawner};
 
 use crate::context::SessionContext;
 use crate::event::{Event, EventSink};
@@ -116,6 +117,11 @@ impl Running {
                 });
                 gateway.close_on_drop()
             });
+            let _told = cx.info.is_remote().then(|| {
+                let changes = container.spawner.connection_changes();
+                scope.spawn(move || tell_of_connection(cx.events, &changes));
+                container.spawner.end_changes_on_drop()
+            });
             let size = terminal.as_ref().map(|terminal| terminal.size);
             let input = match spec.command.stdin {
                 CommandStdin::Kept => io.stdin(),
@@ -188,6 +194,16 @@ impl Running {
             update: container.update,
             spawner: container.spawner,
         })
+    }
+}
+
+/// Tells of the connection to another machine until the command has ended.
+fn tell_of_connection(events: &dyn EventSink, changes: &Receiver<ConnectionChange>) {
+    for change in changes {
+        events.event(match change {
+            ConnectionChange::Lost => Event::ConnectionLost,
+            ConnectionChange::Resumed => Event::ConnectionResumed,
+        });
     }
 }
 
