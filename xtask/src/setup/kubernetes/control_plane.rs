@@ -101,7 +101,6 @@ fn controller_manager() -> Vec<String> {
         ),
         // A node is taken for usable when a round of this says so.
         "--node-monitor-period=1s".to_owned(),
-        "--enable-hostpath-provisioner=true".to_owned(),
         "--flex-volume-plugin-dir=/var/lib/kubelet/volume-plugins".to_owned(),
     ]
 }

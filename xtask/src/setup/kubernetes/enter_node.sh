@@ -29,8 +29,6 @@ umount /srv
 mount --bind "/run/cluster/$node/lib" /var/lib
 mount --bind "/run/cluster/$node/log" /var/log
 mount -t tmpfs -o mode=1777 lazaret-kubernetes /tmp
-mkdir /tmp/hostpath_pv
-mount --bind /run/cluster/volumes /tmp/hostpath_pv
 
 # The kubelet sets what it does not find set, for the whole machine. Here it finds it.
 for file in vm/overcommit_memory:1 vm/panic_on_oom:0 kernel/panic:10 kernel/panic_on_oops:1 \

@@ -10,7 +10,7 @@ use xshell::{Cmd, Shell, cmd};
 use super::cgroups::Cgroups;
 use super::control_plane::Part;
 use super::daemons::{self, Daemons, State};
-use super::home::Home;
+use super::home::{Home, inside, program};
 use super::network::{self, Namespace};
 use super::node::{Node, NodeCount};
 use super::pki;
@@ -19,6 +19,9 @@ use crate::section::Section;
 /// How long a part may take until it answers; 15 s is much on two busy processors.
 const LIMIT: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(200);
+
+/// The script that makes volumes.
+const PROVISION: &str = include_str!("provision.sh");
 
 /// Starts it, and returns when a pod can be created.
 pub(super) fn start(sh: &Shell, home: &Home, cgroups: &Cgroups, count: NodeCount) -> Result<()> {
@@ -110,7 +113,21 @@ impl Start<'_> {
         self.wait("the API server is ready", || ready().is_ok())?;
         start(Part::ControllerManager)?;
         start(Part::Scheduler)?;
-        self.create(&storage_class())
+        self.create(&storage_class())?;
+        self.provisioner(first)
+    }
+
+    fn provisioner(&self, node: Namespace) -> Result<()> {
+        let script = self.home.dir.join("provision.sh");
+        fs::write(script, PROVISION).context("write the script of the provisioner")?;
+        let command = [
+            "sh".to_owned(),
+            inside("provision.sh"),
+            program("kubectl"),
+            inside("pki/admin.kubeconfig"),
+            inside("volumes"),
+        ];
+        self.daemons.start_in(node, "provisioner", &command)
     }
 
     fn kubelets(&self, namespaces: &[Namespace]) -> Result<()> {
@@ -194,7 +211,7 @@ fn storage_class() -> Value {
             "name": "directory",
             "annotations": { "storageclass.kubernetes.io/is-default-class": "true" },
         },
-        "provisioner": "kubernetes.io/host-path",
+        "provisioner": "lazaret.invalid/directory",
     })
 }
 
