@@ -382,7 +382,8 @@ struct Intruder {
 
 impl Intruder {
     fn start(ticket: Ticket) -> Self {
-        let (stdin, _) = io::pipe().expect("a pipe");
+        // Open for as long as it goes on: at its end, a seat would say nothing.
+        let (stdin, open) = io::pipe().expect("a pipe");
         let (loot, stdout) = io::pipe().expect("a pipe");
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
@@ -423,6 +424,7 @@ impl Intruder {
                     );
                 }
             }
+            drop(open);
         });
         Self {
             is_over,
