@@ -61,7 +61,7 @@ pub const IMAGE_LABEL: &str = "io.lazaret.image";
 pub const INPUTS_LABEL: &str = "io.lazaret.inputs";
 
 /// Raised whenever the same spec and porter would give another image.
-const BUILDER_VERSION: u32 = 2;
+const BUILDER_VERSION: u32 = 3;
 
 /// Makes a directory, and those above it, for the user alone: what lies there is believed.
 fn private_dir(path: &std::path::Path) -> std::io::Result<()> {

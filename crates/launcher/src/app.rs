@@ -23,7 +23,8 @@ pub struct GlobalOptions {
     /// Print results as JSON on stdout, and failures as JSON on stderr
     #[arg(long, global = true, help_heading = "Global options")]
     pub json: bool,
-    /// Engine: docker, podman, apple, or an endpoint such as unix:///run/podman/podman.sock
+    /// Engine: docker, podman, apple, or an endpoint such as unix:///run/podman/podman.sock or
+    /// k8s://CONTEXT/NAMESPACE
     /// [env: LAZARET_ENGINE] [default: what DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST, config.toml
     /// or Docker's current context names, else the first one found]
     #[arg(

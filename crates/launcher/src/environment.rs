@@ -149,6 +149,7 @@ impl Environment {
             docker_tls: text("DOCKER_TLS"),
             docker_cert_path: text("DOCKER_CERT_PATH"),
             container_host: text("CONTAINER_HOST"),
+            kubeconfig: self.os("KUBECONFIG").map(ToOwned::to_owned),
             xdg_runtime_dir: path("XDG_RUNTIME_DIR"),
             home: path("HOME"),
             path: self.os("PATH").map(OsStr::to_owned),

@@ -285,6 +285,13 @@ pub const EXAMPLES: &[(&str, [&str; 2])] = &[
             "lazaret image build claude+rust",
         ],
     ),
+    (
+        "image export",
+        [
+            "lazaret image export porter --output porter.tar",
+            "lazaret image export base -o base.tar",
+        ],
+    ),
     ("image ls", ["lazaret image ls", "lazaret image ls --json"]),
     (
         "image verify",

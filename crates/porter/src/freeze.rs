@@ -2,7 +2,7 @@
 //!
 //! For engines that can't pause a container: rootless ones on cgroup v1 have no freezer. The
 //! launcher starts it by exec, as the command's own user. On the first byte it stops every process
-//! but PID 1 and itself, and answers `held`. On [`freeze::END`] or the end of its input it
+//! but PID 1, itself and its seat, and answers `held`. On [`freeze::END`] or the end of its input it
 //! continues them and answers `released`. After [`HEARTBEAT_TIMEOUT`] without a byte it continues them
 //! and fails, so a killed launcher does not stop them for long.
 //!
@@ -204,6 +204,8 @@ impl StoppedProcesses {
     fn pass(&mut self, since: Duration) -> Result<Option<Pid>, FreezeError> {
         let me = getpid();
         let seen = processes().map_err(FreezeError::List)?;
+        // A seat that carries the streams of this process is its parent.
+        let above = ancestors(&seen, me);
         let mut moving = None;
         for seen in parents_first(seen) {
             let counts = match seen.run_state {
@@ -211,7 +213,7 @@ impl StoppedProcesses {
                 RunState::Waiting => since < UNINTERRUPTIBLE,
                 RunState::Moving => true,
             };
-            if seen.pid.is_init() || seen.pid == me {
+            if seen.pid.is_init() || seen.pid == me || above.contains(&seen.pid) {
                 continue;
             }
             match kill_process(seen.pid, Signal::STOP) {
@@ -240,6 +242,17 @@ impl Drop for StoppedProcesses {
             let _gone = kill_process(*pid, Signal::CONT);
         }
     }
+}
+
+/// Returns the processes above one, as far as they are inside.
+fn ancestors(seen: &[ProcessInfo], pid: Pid) -> Vec<Pid> {
+    let parent = |pid: &Pid| {
+        let found = seen.iter().find(|seen| seen.pid == *pid)?;
+        Pid::from_raw(found.parent)
+    };
+    let above = std::iter::successors(parent(&pid), parent);
+    // A family has no circles; what is read while it changes might.
+    above.take(seen.len()).collect()
 }
 
 /// Sorts processes by how far they are from the first one of their family.

@@ -9,6 +9,7 @@ mod command;
 mod compressed;
 mod credentials;
 mod files;
+mod filter;
 mod freeze;
 mod home;
 mod layer;
@@ -27,12 +28,16 @@ use std::process::ExitCode;
 
 use lazaret_protocol::{Verb, exit};
 
-use crate::command::exec;
+use crate::command::{exec, stop};
 use crate::files::{copy, empty, export, receive, spill, update, usage};
 use crate::pid1::init;
 use crate::seat::rejoin;
 
 fn main() -> ExitCode {
+    if let Err(error) = filter::install() {
+        report_error(&format!("filter: {error}"));
+        return ExitCode::from(exit::FAILED);
+    }
     match Verb::parse(std::env::args_os().skip(1)) {
         Ok(verb) => act(verb),
         Err(error) => {
@@ -64,6 +69,7 @@ fn act(verb: Verb) -> ExitCode {
         Verb::Release { root } => protect::release(&root),
         Verb::Run(command) => exec::run(command),
         Verb::Seat(command) => seat::run(command),
+        Verb::Stop { grace } => stop::run(grace),
         Verb::Spill { directory, name } => spill::run(&directory, &name),
         Verb::VerifyProtection { root } => verify_protection::run(&root),
         Verb::Unfreeze => freeze::unfreeze(),

@@ -68,6 +68,7 @@ mod compress;
 mod control;
 pub mod exit;
 mod file_time;
+pub mod filter;
 pub mod freeze;
 pub mod init;
 mod line;
@@ -103,8 +104,8 @@ pub use messages::{
     write_wanted,
 };
 pub use probe::{
-    ForeignNamespace, IdMapping, PLACEMENT_KEYS, Placement, ProbeReport, ProbeRequest,
-    REPORT_LIMIT, ReportError, ReportLine, SizedPath, Verdict,
+    ForeignNamespace, IdMapping, NetworkBarrier, PLACEMENT_KEYS, Placement, ProbeReport,
+    ProbeRequest, REPORT_LIMIT, ReportError, ReportLine, SizedPath, Verdict,
 };
 pub use records::{
     Bare, FormatTag, Record, RecordError, RecordReader, RecordWriter, VolumeIdentity, read_list,
@@ -116,4 +117,6 @@ pub use stream::{
 };
 pub use terminal_size::TerminalSize;
 pub use ulimit::{Resource, Ulimit};
-pub use verb::{PortRoute, RunCommand, SeatCommand, UpdateMode, UsageError, Verb, WhenAbandoned};
+pub use verb::{
+    PortRoute, RunCommand, SeatCommand, Seated, UpdateMode, UsageError, Verb, WhenAbandoned,
+};

@@ -9,8 +9,8 @@ use lazaret_tree::{Digest, Entry, Mode, RelPathBuf, Tree};
 
 use crate::{
     Checksum, Control, FileTime, ForeignNamespace, FoundEntry, FoundKind, HashPolicy, IdMapping,
-    ProbeRequest, ProtectedKind, Protection, Receipt, Resource, SizedPath, SpecialType,
-    StreamError, StreamLimits, Survey, SurveyRequest, Trailer, Ulimit, UpdateReceipt,
+    NetworkBarrier, ProbeRequest, ProtectedKind, Protection, Receipt, Resource, SizedPath,
+    SpecialType, StreamError, StreamLimits, Survey, SurveyRequest, Trailer, Ulimit, UpdateReceipt,
     UpdateRequest, VolumeIdentity, Wanted, Writers, read_tree, read_wanted, write_tree,
     write_wanted,
 };
@@ -328,6 +328,7 @@ pub fn probe_request(ids: IdMapping) -> ProbeRequest {
         hostname: text("lazaret"),
         workdir: text("/workspace/a=b"),
         ids,
+        network: NetworkBarrier::NoSocket,
         tmpfs: vec![SizedPath {
             path: text("/tmp:x"),
             bytes: 6,

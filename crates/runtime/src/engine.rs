@@ -13,7 +13,8 @@ use crate::{
 /// A stored image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageInfo {
-    /// The engine's id, `sha256:…`.
+    /// The engine's id, `sha256:…`; empty where the engine can't tell which image a tag is on, nor
+    /// whether it is there.
     pub id: String,
     /// Its tags.
     pub tags: Vec<String>,

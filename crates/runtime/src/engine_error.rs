@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use crate::ContainerName;
+use crate::{ClusterError, ContainerName};
 
 /// What went wrong at an engine.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +24,9 @@ pub enum EngineError {
         /// The cause.
         source: io::Error,
     },
+    /// A Kubernetes cluster refused or lost something.
+    #[error(transparent)]
+    Cluster(Box<ClusterError>),
     /// What was chosen names no engine that can be reached.
     #[error(transparent)]
     Choice(#[from] crate::ChoiceError),
@@ -127,4 +130,16 @@ pub enum EngineError {
         /// The cause.
         source: io::Error,
     },
+}
+
+impl EngineError {
+    /// Wraps what a cluster refused.
+    pub(crate) fn cluster(error: ClusterError) -> Self {
+        Self::Cluster(Box::new(error))
+    }
+
+    /// Returns whether a cluster forbids what was asked.
+    pub(crate) fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Cluster(error) if matches!(**error, ClusterError::Forbidden { .. }))
+    }
 }

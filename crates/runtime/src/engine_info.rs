@@ -15,6 +15,8 @@ pub enum EngineKind {
     Podman,
     /// Apple `container`.
     Apple,
+    /// A namespace of a Kubernetes cluster.
+    Kubernetes,
     /// The in-memory engine of the tests.
     Fake,
 }
@@ -25,6 +27,7 @@ impl fmt::Display for EngineKind {
             Self::Docker => "Docker",
             Self::Podman => "Podman",
             Self::Apple => "Apple container",
+            Self::Kubernetes => "Kubernetes",
             Self::Fake => "fake engine",
         })
     }
@@ -72,6 +75,13 @@ pub struct Capabilities {
     pub shares_volumes: bool,
     /// Whether a container can reach the network through a gateway of ours.
     pub has_gateway: bool,
+    /// Whether a container can join the network of another one.
+    pub joins_networks: bool,
+    /// Whether a container of ours may be root inside, with the one capability that it needs.
+    pub has_root: bool,
+    /// Whether what the engine starts has no parent in the container, by which a seat knows who
+    /// brings it another connection.
+    pub starts_without_parent: bool,
     /// Where containers run.
     pub locality: Locality,
 }
@@ -82,6 +92,9 @@ impl Capabilities {
         pausing: Pausing::Freezer,
         shares_volumes: true,
         has_gateway: true,
+        joins_networks: true,
+        has_root: true,
+        starts_without_parent: true,
         locality: Locality::Local,
     };
     /// Those of an engine that gives each container a virtual machine.
@@ -89,7 +102,20 @@ impl Capabilities {
         pausing: Pausing::None,
         shares_volumes: false,
         has_gateway: false,
+        joins_networks: false,
+        has_root: true,
+        starts_without_parent: true,
         locality: Locality::VirtualMachine,
+    };
+    /// Those of a Kubernetes cluster that enforces the Pod Security Standard "restricted".
+    pub const PODS: Self = Self {
+        pausing: Pausing::Signals,
+        shares_volumes: true,
+        has_gateway: false,
+        joins_networks: false,
+        has_root: false,
+        starts_without_parent: false,
+        locality: Locality::Remote,
     };
 }
 
@@ -137,6 +163,12 @@ pub struct EngineInfo {
 }
 
 impl EngineInfo {
+    /// Whether a process can go on when the connection to the engine is lost, and be reached by
+    /// another one.
+    pub fn resumes_connections(&self) -> bool {
+        self.is_remote() && self.capabilities.starts_without_parent
+    }
+
     /// Whether it was reached over a network.
     pub fn is_remote(&self) -> bool {
         self.capabilities.locality == Locality::Remote

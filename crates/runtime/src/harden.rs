@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use lazaret_protocol::{Control, PORTER_PATH, Resource, Ulimit};
+use lazaret_protocol::{Control, PORTER_PATH, Resource, Ulimit, filter};
 
 use crate::{
     BuildNetwork, BuildSpec, ContainerSpec, EngineInfo, EngineKind, Label, Limits, Network,
@@ -53,6 +53,20 @@ const MASKED_PATHS: &[&str] = &[
     "/sys/devices/virtual/powercap",
     "/sys/firmware",
     "/sys/fs/selinux",
+];
+
+/// What the kubelet has every container runtime hide (`defaultMaskedPaths` in Kubernetes'
+/// `pkg/securitycontext/util.go`, 1.20): a pod can ask for less, never for more.
+const KUBERNETES_MASKED_PATHS: &[&str] = &[
+    "/proc/acpi",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/sys/firmware",
 ];
 
 /// What dpkg and its like need to give files to their owners and to become other users.
@@ -199,7 +213,7 @@ pub enum Unenforceable {
     },
     /// That a container without a network reaches one through another container: the volume
     /// between the two can't be in both.
-    #[error("{engine} can give a session no network: two of its containers can't share a volume")]
+    #[error("{engine} can give a session no network")]
     Gateway {
         /// The engine.
         engine: String,
@@ -207,6 +221,14 @@ pub enum Unenforceable {
     /// A network for a container that is no gateway.
     #[error("only a gateway may have a network")]
     Network,
+    /// That a container of ours is root inside.
+    #[error("{engine} can't {task}: its containers can't be root")]
+    Root {
+        /// The engine.
+        engine: String,
+        /// What root is needed for.
+        task: &'static str,
+    },
     /// That a container joins the network of another one.
     #[error("{engine} can run no services: its containers can't share a network")]
     Services {
@@ -228,7 +250,7 @@ impl HardenedSpec {
             });
         }
         match (&spec.network, spec.role) {
-            (Network::Joined(_), Role::Service) if engine.kind == EngineKind::Apple => {
+            (Network::Joined(_), Role::Service) if !engine.capabilities.joins_networks => {
                 return Err(Unenforceable::Services {
                     engine: engine.endpoint.clone(),
                 });
@@ -241,6 +263,16 @@ impl HardenedSpec {
         if spec.role == Role::Gateway && !engine.capabilities.has_gateway {
             return Err(Unenforceable::Gateway {
                 engine: engine.endpoint.clone(),
+            });
+        }
+        if spec.privilege != Privilege::Agent && !engine.capabilities.has_root {
+            return Err(Unenforceable::Root {
+                engine: engine.endpoint.clone(),
+                task: match spec.role {
+                    Role::Builder => "run install steps",
+                    Role::Guard => "protect paths",
+                    _ => "read every file",
+                },
             });
         }
         let controls = Controls::of(&spec, engine);
@@ -362,10 +394,11 @@ impl Controls {
             pid: Namespace::Private,
             uts: Namespace::Private,
             cgroup: match (engine.kind, engine.cgroup_version.as_str()) {
-                (EngineKind::Podman, "1") => Namespace::Host,
+                // A pod can't ask for one; with cgroup v2 it has one.
+                (EngineKind::Podman, "1") | (EngineKind::Kubernetes, _) => Namespace::Host,
                 _ => Namespace::Private,
             },
-            env: environment(spec),
+            env: environment(spec, engine),
             workdir: spec.workdir.clone(),
             hostname: "lazaret",
             entrypoint: &[PORTER_PATH],
@@ -379,7 +412,10 @@ impl Controls {
 
 /// Returns what is hidden.
 fn masked_paths(spec: &ContainerSpec, engine: &EngineInfo) -> Vec<&'static str> {
-    let mut paths = MASKED_PATHS.to_vec();
+    let mut paths = match engine.kind {
+        EngineKind::Kubernetes => KUBERNETES_MASKED_PATHS.to_vec(),
+        _ => MASKED_PATHS.to_vec(),
+    };
     // Rootless Podman gives a container that joins another one's network the host's own /sys, in
     // which cgroups are mounted for writing.
     let is_joined = matches!(spec.network, Network::Joined(_));
@@ -503,7 +539,7 @@ fn nano_cpus(cpus: f64) -> u64 {
 }
 
 /// Returns the whole environment: a few fixed variables, the markers, and what was asked for.
-fn environment(spec: &ContainerSpec) -> BTreeMap<String, String> {
+fn environment(spec: &ContainerSpec, engine: &EngineInfo) -> BTreeMap<String, String> {
     let mut env = BTreeMap::from([
         (
             "PATH".to_owned(),
@@ -515,6 +551,9 @@ fn environment(spec: &ContainerSpec) -> BTreeMap<String, String> {
     ]);
     if let Some(session) = spec.labels.get(Label::Session.key()) {
         env.insert("LAZARET_SESSION".to_owned(), session.clone());
+    }
+    if engine.kind == EngineKind::Kubernetes {
+        env.insert(filter::VARIABLE.to_owned(), filter::UNIX_SOCKETS.to_owned());
     }
     for (name, value) in &spec.env {
         env.insert(name.as_str().to_owned(), value.clone());

@@ -13,6 +13,7 @@ mod engine_info;
 pub mod fake;
 mod harden;
 mod init_channel;
+mod kubernetes;
 mod lease;
 mod names;
 mod process;
@@ -29,8 +30,8 @@ pub use api::ApiEngine;
 pub use apple::AppleEngine;
 pub use detect::{
     Candidate, Candidates, ChoiceError, DecidedBy, DetectError, Detected, Endpoint, EngineChoice,
-    EngineRequest, Environment, InfoCache, NamedEngine, SshAddress, TlsAddress, candidates, detect,
-    detect_all, detect_cached,
+    EngineRequest, Environment, InfoCache, KubernetesAddress, NamedEngine, SshAddress, TlsAddress,
+    candidates, detect, detect_all, detect_cached,
 };
 pub use engine::{ContainerInfo, ContainerState, Engine, ImageInfo, VolumeInfo};
 pub use engine_error::EngineError;
@@ -42,6 +43,7 @@ pub use harden::{
     UserId,
 };
 pub use init_channel::{ConnectedChannel, InitChannel, StartError};
+pub use kubernetes::{ClusterError, KubernetesEngine};
 pub use lease::{ContainerLease, Lease, Removable, UnremovedResource, VolumeLease, unremoved};
 pub use names::{
     AliasName, ContainerName, EnvName, ImageRef, Label, NameError, ServiceName, SessionId,

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use lazaret_protocol::verb::{BootstrapCommand, CommandStdin};
 use lazaret_protocol::{
-    Control, ForeignNamespace, IdMapping, Placement, ProbeReport, ProbeRequest, ReportError,
-    ReportLine, RunCommand, SizedPath, Verb, Verdict,
+    Control, ForeignNamespace, IdMapping, NetworkBarrier, Placement, ProbeReport, ProbeRequest,
+    ReportError, ReportLine, RunCommand, SizedPath, Verb, Verdict,
 };
 
 use crate::Namespace;
-use crate::{Access, ENGINE_ENV, EnvName, HardenedSpec, Network, UserNamespace};
+use crate::{Access, ENGINE_ENV, EngineKind, EnvName, HardenedSpec, Network, UserNamespace};
 
 /// The inodes of a kernel's first namespaces, the same everywhere (`PROC_*_INIT_INO` in the
 /// kernel's `include/linux/proc_ns.h`).
@@ -263,6 +263,10 @@ impl HardenedSpec {
                 UserNamespace::Mapped => IdMapping::Mapped,
                 UserNamespace::Host => IdMapping::Host,
             },
+            network: match self.engine().kind {
+                EngineKind::Kubernetes => NetworkBarrier::NoSocket,
+                _ => NetworkBarrier::NoInterface,
+            },
             tmpfs: wanted
                 .tmpfs
                 .iter()
@@ -339,7 +343,6 @@ fn capability_mask(capabilities: &[&str]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::EngineKind;
     use crate::harden::tests::{engine, rootless_podman, spec};
 
     fn hardened() -> HardenedSpec {
@@ -498,6 +501,7 @@ mod tests {
         hostname=lazaret
         workdir=/workspace
         userns=host
+        no-network=interface
         tmpfs=/run:16777216
         tmpfs=/tmp:67108864
         tmpfs=/var/tmp:67108864

@@ -8,11 +8,11 @@ compile_error!("the feature `weaken` is for tests: a release must not have it");
 
 use std::borrow::Cow;
 
-use lazaret_protocol::{Control, Resource};
+use lazaret_protocol::{Control, Resource, filter};
 use serde_json::{Value, json};
 
 use crate::harden::{HardenedSpec, Namespace, UserId};
-use crate::{Role, UserNamespace, seccomp};
+use crate::{EngineKind, Role, UserNamespace, seccomp};
 
 impl HardenedSpec {
     /// Takes `control` away, and as little else as the engine allows.
@@ -66,6 +66,10 @@ impl HardenedSpec {
             // From a user namespace that is another container's, the host's can't be entered.
             Control::NoNetwork if is_service => {
                 controls.network = "default".into();
+            }
+            // The porter's filter is all there is.
+            Control::NoNetwork if self.engine.kind == EngineKind::Kubernetes => {
+                controls.env.remove(filter::VARIABLE);
             }
             Control::NoNetwork => controls.network = "host".into(),
             Control::NoHostMounts => controls.binds.push("/usr:/host:ro"),

@@ -81,7 +81,7 @@ impl SessionContext<'_> {
     /// Returns what starts processes in a container: it lives as long as that is used.
     pub(crate) fn spawner(&self, container: &ContainerName) -> Spawner {
         let transport = match self.use_init_channel {
-            _ if self.info.is_remote() => Transport::RemoteEngine {
+            _ if self.info.resumes_connections() => Transport::RemoteEngine {
                 grace: self.reconnect_grace,
             },
             true => Transport::InitChannelIfThere,

@@ -53,6 +53,8 @@ pub(crate) fn from_scratch(parts: Parts<'_>) -> io::Result<Archive> {
     )?;
     put_porter(&mut layer, parts.porter)?;
     layer.dir(b"proc", Attributes::root(0o555))?;
+    // Closed: Kubernetes mounts a file of the node's in it.
+    layer.dir(b"root", Attributes::root(0o700))?;
     layer.dir(b"sys", Attributes::root(0o555))?;
     layer.dir(b"tmp", Attributes::root(0o1777))?;
     put_workspace(&mut layer)?;
@@ -157,7 +159,10 @@ fn put_porter(layer: &mut LayerWriter<Vec<u8>>, porter: &[u8]) -> io::Result<()>
     layer.dir(b"lazaret", Attributes::root(0o755))?;
     layer.file(
         path.as_bytes(),
-        Attributes::root(0o755),
+        // The agent may start the porter but not read it. So the kernel makes it undumpable when it
+        // begins (`would_dump` in fs/exec.c), and the agent can't attach to a porter that the engine
+        // has started before that has filtered its system calls.
+        Attributes::root(0o711),
         porter.len() as u64,
         porter,
     )
@@ -272,21 +277,22 @@ mod tests {
             .replace(env!("CARGO_PKG_VERSION"), "<version>");
         insta::assert_snapshot!(text, @r#"
         Regular <id>.json 644 0:0 1735689600 767
-          {"architecture":"amd64","config":{"User":"0:0","Env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin","HOME=/","LANG=C.UTF-8"],"Entrypoint":["/lazaret/porter"],"Cmd":["init"],"WorkingDir":"/workspace","Labels":{"io.lazaret.image":"porter","io.lazaret.inputs":"00ff","org.opencontainers.image.description":"Nothing but the porter: reads a volume after its session has ended","org.opencontainers.image.title":"porter","org.opencontainers.image.vendor":"lazaret","org.opencontainers.image.version":"<version>"}},"created":"2025-01-01T00:00:00Z","history":[{"created":"2025-01-01T00:00:00Z","created_by":"lazaret: the porter"}],"os":"linux","rootfs":{"type":"layers","diff_ids":["sha256:a81718ba4681cfb23a163189c3d266b627bf1f1d9ab791f958ad877a4b3ca7fb"]}}
-        Regular a81718ba4681cfb23a163189c3d266b627bf1f1d9ab791f958ad877a4b3ca7fb.tar 644 0:0 1735689600 8192
+          {"architecture":"amd64","config":{"User":"0:0","Env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin","HOME=/","LANG=C.UTF-8"],"Entrypoint":["/lazaret/porter"],"Cmd":["init"],"WorkingDir":"/workspace","Labels":{"io.lazaret.image":"porter","io.lazaret.inputs":"00ff","org.opencontainers.image.description":"Nothing but the porter: reads a volume after its session has ended","org.opencontainers.image.title":"porter","org.opencontainers.image.vendor":"lazaret","org.opencontainers.image.version":"<version>"}},"created":"2025-01-01T00:00:00Z","history":[{"created":"2025-01-01T00:00:00Z","created_by":"lazaret: the porter"}],"os":"linux","rootfs":{"type":"layers","diff_ids":["sha256:df6296e19126f4cb77fec4ba077360e7f3b4e6a036d961a31d2fb8204b8d70fc"]}}
+        Regular df6296e19126f4cb77fec4ba077360e7f3b4e6a036d961a31d2fb8204b8d70fc.tar 644 0:0 1735689600 8704
           Directory dev 755 0:0 1735689600 0
           Directory etc 755 0:0 1735689600 0
           Regular etc/passwd 644 0:0 1735689600 78
           Regular etc/group 644 0:0 1735689600 24
           Directory lazaret 755 0:0 1735689600 0
-          Regular lazaret/porter 755 0:0 1735689600 4
+          Regular lazaret/porter 711 0:0 1735689600 4
           Directory proc 555 0:0 1735689600 0
+          Directory root 700 0:0 1735689600 0
           Directory sys 555 0:0 1735689600 0
           Directory tmp 1777 0:0 1735689600 0
           Directory workspace 755 1000:1000 1735689600 0
           Directory egress 755 1000:1000 1735689600 0
         Regular manifest.json 644 0:0 1735689600 211
-          [{"Config":"<id>.json","RepoTags":["localhost/lazaret/porter:00ff"],"Layers":["a81718ba4681cfb23a163189c3d266b627bf1f1d9ab791f958ad877a4b3ca7fb.tar"]}]
+          [{"Config":"<id>.json","RepoTags":["localhost/lazaret/porter:00ff"],"Layers":["df6296e19126f4cb77fec4ba077360e7f3b4e6a036d961a31d2fb8204b8d70fc.tar"]}]
         "#);
     }
 

@@ -93,14 +93,20 @@ impl Builder<'_> {
         let Some(image) = self.look_up(spec, reference)? else {
             return Ok(None);
         };
-        // The tag is on an image that lazaret did not build: it was moved. Building puts it right.
-        let Ok(pinned) = inspect(&image) else {
+        let pinned = match image.id.is_empty() {
+            // An engine that tells names only: it starts the image with the id that this build has.
+            true => self.built_here(spec, inputs, reference)?,
+            // The tag may be on an image that lazaret did not build: it was moved. Building puts it
+            // right.
+            false => inspect(&image).ok(),
+        };
+        let Some(pinned) = pinned else {
             return Ok(None);
         };
         let present = BuiltImage {
             reference: reference.clone(),
+            id: pinned.reference().as_str().to_owned(),
             pinned,
-            id: image.id,
             inputs,
             reused: true,
         };
@@ -166,20 +172,7 @@ impl Builder<'_> {
             spec.name.in_store()
         )
         .parse()?;
-        let parts = Parts {
-            name: spec.name.as_str(),
-            description: &spec.description,
-            user: &spec.user,
-            porter: self.porter,
-            architecture,
-            inputs: &inputs_hex,
-            tag: ImageRef::as_str(&candidate),
-            for_build: &[],
-        };
-        let mut archive = assemble(spec, parts, &stack).map_err(|source| BuildError::Assemble {
-            image: image(),
-            source,
-        })?;
+        let mut archive = self.archive(spec, inputs, &candidate, &stack)?;
         let expected = archive.id.clone();
         let is_there = self
             .look_up(spec, &reference)?
@@ -210,6 +203,30 @@ impl Builder<'_> {
             pinned,
             inputs,
             reused: is_there,
+        })
+    }
+
+    /// Puts the image together, with a tag.
+    pub(crate) fn archive(
+        &self,
+        spec: &ImageSpec,
+        inputs: Digest,
+        tag: &ImageRef,
+        stack: &LayerStack,
+    ) -> Result<Archive, BuildError> {
+        let parts = Parts {
+            name: spec.name.as_str(),
+            description: &spec.description,
+            user: &spec.user,
+            porter: self.porter,
+            architecture: elf::architecture(self.porter)?,
+            inputs: &inputs.to_hex(),
+            tag: tag.as_str(),
+            for_build: &[],
+        };
+        assemble(spec, parts, stack).map_err(|source| BuildError::Assemble {
+            image: spec.name.to_string(),
+            source,
         })
     }
 

@@ -13,6 +13,15 @@ pub struct Pinned {
 }
 
 impl Pinned {
+    /// Names an image by the id that its build here has.
+    ///
+    /// # Errors
+    /// When the id is no reference.
+    pub(crate) fn built_here(id: &str) -> Result<Self, NameError> {
+        let reference = id.parse()?;
+        Ok(Self { reference })
+    }
+
     /// Returns the id as a reference, for a container spec.
     pub fn reference(&self) -> &ImageRef {
         &self.reference

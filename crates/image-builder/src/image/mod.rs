@@ -4,6 +4,7 @@ pub(crate) mod archive;
 pub(crate) mod assemble;
 pub(crate) mod build;
 mod config;
+mod export;
 pub(crate) mod inspect;
 pub(crate) mod install_step;
 pub(crate) mod installed;

@@ -1,7 +1,7 @@
 //! Why no engine can be used, and what to do: in particular where the user has chosen one.
 
 use lazaret_runtime::{
-    Candidate, ChoiceError, DecidedBy, DetectError, Endpoint, EngineError, SshAddress,
+    Candidate, ChoiceError, ClusterError, DecidedBy, DetectError, Endpoint, EngineError, SshAddress,
 };
 
 use super::{Failure, FailureKind};
@@ -18,6 +18,7 @@ pub(crate) fn engine_hint(error: &EngineError) -> Option<&'static str> {
              tried.",
         ),
         EngineError::Choice(error) => choice_hint(error),
+        EngineError::Cluster(error) => Some(cluster_hint(error)),
         EngineError::Denied { .. } => Some(
             "Use an engine of your own (rootless Podman needs no permission), or have an \
              administrator give you access to the socket; access to a rootful engine is as good \
@@ -28,6 +29,46 @@ pub(crate) fn engine_hint(error: &EngineError) -> Option<&'static str> {
             Some("`lazaret ls` shows what is left of the session; `lazaret recover` takes it up.")
         }
         _ => None,
+    }
+}
+
+/// What to do about what a cluster refused or lost.
+fn cluster_hint(error: &ClusterError) -> &'static str {
+    match error {
+        ClusterError::NoContext { .. } => "`kubectl config get-contexts` lists the contexts.",
+        ClusterError::Kubeconfig { .. } => "Name the file with KUBECONFIG.",
+        ClusterError::NoNamespace { .. } => {
+            "Name another namespace, or have an administrator create it: `kubectl create \
+             namespace NAME`."
+        }
+        ClusterError::Unauthorized { .. } => {
+            "Log in to the cluster again; `kubectl get pods` has to work."
+        }
+        ClusterError::MissingRights { .. } => {
+            "Have an administrator bind the role of docs/how-to/kubernetes.md to you."
+        }
+        ClusterError::Forbidden { .. } => {
+            "Have an administrator allow it; docs/how-to/kubernetes.md shows what is needed."
+        }
+        ClusterError::Quota { .. } => {
+            "End sessions with `lazaret rm`, lower the profile's limits, or have the quota raised."
+        }
+        ClusterError::NoImage { .. } => {
+            "Write the image to a file with `lazaret image export NAME --output FILE`, and import \
+             it on each node: `ctr --namespace k8s.io images import FILE`."
+        }
+        ClusterError::Unschedulable { .. } => {
+            "Lower the profile's limits, or wait until a node has room."
+        }
+        ClusterError::NotStarted { .. } => "`kubectl describe pod` shows what the node says.",
+        ClusterError::Evicted { .. } | ClusterError::NodeLost { .. } => {
+            "The files are still in the session's volume: `lazaret recover` collects them."
+        }
+        ClusterError::Changed { .. } => {
+            "The cluster is too old for this field, or a webhook changes pods: have the namespace \
+             exempted."
+        }
+        ClusterError::Name { .. } => "Give the session a name of letters, digits and `-`.",
     }
 }
 
@@ -46,6 +87,7 @@ fn choice_hint(error: &ChoiceError) -> Option<&'static str> {
         }
         ChoiceError::Unknown { .. }
         | ChoiceError::NoAddress { .. }
+        | ChoiceError::NoNamespace { .. }
         | ChoiceError::Config { .. } => None,
     }
 }

@@ -266,7 +266,7 @@ impl RunRequest {
             Some(Network { plan, env }) => (Some(plan), env),
             None => (None, BTreeMap::new()),
         };
-        let mut env = git::variables(&app.env, workspace, source.selector, &self.bounds);
+        let mut env = git::variables(&app.env, workspace, source.selector, &self.bounds, &cx.info);
         env.extend(reach);
         if self.terminal == TerminalMode::Interactive {
             env.extend(terminal_variables(&app.env));

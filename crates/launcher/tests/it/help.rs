@@ -69,9 +69,9 @@ fn short_help_names_every_verb() {
     Global options:
           --json             Print results as JSON on stdout, and failures as JSON on stderr
           --engine <ENGINE>  Engine: docker, podman, apple, or an endpoint such as
-                             unix:///run/podman/podman.sock [env: LAZARET_ENGINE] [default: what
-                             DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST, config.toml or Docker's
-                             current context names, else the first one found]
+                             unix:///run/podman/podman.sock or k8s://CONTEXT/NAMESPACE [env:
+                             LAZARET_ENGINE] [default: what DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST,
+                             config.toml or Docker's current context names, else the first one found]
           --color <WHEN>     When to colour [env: LAZARET_COLOR, NO_COLOR, CLICOLOR_FORCE] [default:
                              auto] [possible values: auto, always, never]
           --progress <HOW>   How to show progress [env: LAZARET_PROGRESS] [default: auto] [possible
@@ -142,9 +142,9 @@ fn run_help_shows_what_can_be_typed() {
     Global options:
           --json             Print results as JSON on stdout, and failures as JSON on stderr
           --engine <ENGINE>  Engine: docker, podman, apple, or an endpoint such as
-                             unix:///run/podman/podman.sock [env: LAZARET_ENGINE] [default: what
-                             DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST, config.toml or Docker's
-                             current context names, else the first one found]
+                             unix:///run/podman/podman.sock or k8s://CONTEXT/NAMESPACE [env:
+                             LAZARET_ENGINE] [default: what DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST,
+                             config.toml or Docker's current context names, else the first one found]
           --color <WHEN>     When to colour [env: LAZARET_COLOR, NO_COLOR, CLICOLOR_FORCE] [default:
                              auto] [possible values: auto, always, never]
           --progress <HOW>   How to show progress [env: LAZARET_PROGRESS] [default: auto] [possible

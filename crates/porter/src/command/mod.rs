@@ -6,3 +6,4 @@ pub(crate) mod exec;
 pub(crate) mod limits;
 pub(crate) mod oom;
 pub(crate) mod status;
+pub(crate) mod stop;

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use lazaret_tree::PathError;
+use lazaret_tree::{AtPath as _, PathError};
 
 use crate::files::lifts::Lifts;
 use crate::files::root::{self, Root};
@@ -41,12 +41,21 @@ pub(crate) fn run(root: &str) -> ExitCode {
 }
 
 fn export(path: &Path) -> Result<(), ExportError> {
-    let root = Root::open(path)?;
+    // Where a capability has every directory readable, the volume is read-only. Elsewhere the
+    // directories are the porter's own, and the volume can be written.
+    let lifts = Arc::new(Lifts::default());
+    let root = lifts.open_root(path)?;
+    let done = talk(&root, &lifts);
+    // The agent's modes come back, whatever happened meanwhile.
+    let restored = lifts.restore(&root);
+    done?;
+    Ok(restored.at(path)?)
+}
+
+fn talk(root: &Root, lifts: &Arc<Lifts>) -> Result<(), ExportError> {
     let mut stdin = root::stdin().map_err(ExportError::Stdin)?;
-    // A capability has every directory readable here, and the volume is read-only.
-    let lifts = Arc::new(Lifts::never());
-    match survey::answer(&root, &mut stdin, None, &lifts)? {
-        SurveyResult::Whole { .. } => Ok(send::wanted(&root, &mut stdin)?),
+    match survey::answer(root, &mut stdin, None, lifts)? {
+        SurveyResult::Whole { .. } => Ok(send::wanted(root, &mut stdin)?),
         SurveyResult::GivenUp => Ok(()),
     }
 }

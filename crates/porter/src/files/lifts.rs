@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use lazaret_tree::{AtPath as _, PathError, RelPath, RelPathBuf};
-use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::files::root::{self, Root, chmod};
@@ -27,15 +27,6 @@ const ANY_DIR: OFlags = OFlags::PATH
 #[derive(Debug, Default)]
 pub(crate) struct Lifts {
     lifted: Mutex<Vec<Lifted>>,
-    opening: Opening,
-}
-
-/// Whether a verb may change modes at all.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Opening {
-    #[default]
-    Up,
-    Never,
 }
 
 #[derive(Debug)]
@@ -46,14 +37,6 @@ struct Lifted {
 }
 
 impl Lifts {
-    /// Returns lifts that open nothing up: those of a verb that only looks.
-    pub(crate) fn never() -> Self {
-        Self {
-            opening: Opening::Never,
-            ..Self::default()
-        }
-    }
-
     /// Opens the root, which the agent may have closed as well.
     ///
     /// # Errors
@@ -131,12 +114,17 @@ impl Lifts {
     /// Opens an open directory up if it may not be looked at. If that fails, it is not the
     /// porter's own, and may be readable in another way: opening it will tell.
     fn open_up(&self, dir: &OwnedFd, path: Option<&RelPath>, needed: u32) {
+        // A capability has the exporter read every directory, whatever its mode.
+        let looks = Access::READ_OK | Access::EXEC_OK;
+        if rustix::fs::accessat(dir, c".", looks, AtFlags::empty()).is_ok() {
+            return;
+        }
         let _unneeded = self.try_open_up(dir, path, needed);
     }
 
     fn try_open_up(&self, dir: &OwnedFd, path: Option<&RelPath>, needed: u32) -> Result<(), Errno> {
         let mode = rustix::fs::fstat(dir)?.st_mode;
-        if mode & needed == needed || self.opening == Opening::Never {
+        if mode & needed == needed {
             return Ok(());
         }
         chmod(dir, mode | OWNER_ALL)?;

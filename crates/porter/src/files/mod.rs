@@ -1,5 +1,6 @@
 //! The verbs that move files in and out of a volume.
 
+mod closed;
 pub(crate) mod copy;
 pub(crate) mod empty;
 pub(crate) mod export;

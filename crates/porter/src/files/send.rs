@@ -10,7 +10,9 @@ use lazaret_protocol::{
     RecordError, SendFileError, StreamWriter, VolumeIdentity, Wanted, read_wanted,
 };
 use lazaret_tree::{Mode, escape};
+use rustix::io::Errno;
 
+use crate::files::closed;
 use crate::files::root::{self, Root};
 
 #[derive(Debug, thiserror::Error)]
@@ -44,18 +46,21 @@ fn send_file(
 ) -> Result<(), SendError> {
     let name = || wanted.path.as_str().as_bytes().to_vec();
     let changed = || SendError::Changed { name: name() };
-    let read = |errno: rustix::io::Errno| match errno {
-        rustix::io::Errno::LOOP | rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR => changed(),
+    let read = |errno: Errno| match errno {
+        Errno::LOOP | Errno::NOENT | Errno::NOTDIR => changed(),
         errno => SendError::Read {
             name: name(),
             source: errno.into(),
         },
     };
-    let (file, stat) = root.open_file(&wanted.path).map_err(read)?;
-    let found = wanted.identity;
-    if VolumeIdentity::from(&stat) != found {
-        return Err(changed());
-    }
+    let (file, found) = match root.open_file(&wanted.path) {
+        Ok((file, stat)) if VolumeIdentity::from(&stat) == wanted.identity => {
+            (file, wanted.identity)
+        }
+        Ok(_) => return Err(changed()),
+        Err(Errno::ACCESS) => closed::open(root, &wanted.path, wanted.identity).map_err(read)?,
+        Err(errno) => return Err(read(errno)),
+    };
     let mode = Mode::from_unix(found.mode);
     let (size, mtime) = (found.size, found.mtime);
     let sent = stream.file(&wanted.path, mode, size, mtime, &file, &mut |_| {});

@@ -12,10 +12,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use lazaret_protocol::exit;
-use rustix::process::{Pid, WaitOptions, WaitStatus, wait};
+use rustix::process::{DumpableBehavior, Pid, WaitOptions, WaitStatus, wait};
 
 use crate::command::deadline::{Deadline, GRACE};
-use crate::command::oom;
+use crate::command::{oom, stop};
 use crate::pid1::channel::Channel;
 use crate::syscall::{BlockedSignals, signal_everyone};
 
@@ -65,6 +65,9 @@ pub(crate) fn run() -> ExitCode {
 }
 
 fn supervise() -> io::Result<Cause> {
+    // The probe looks at its descriptors, and the host takes one of them. The first command ends
+    // that (`deadline`).
+    rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)?;
     let signals = BlockedSignals::all()?;
     let mut channel = Channel::open();
     let mut shutdown: Option<Shutdown> = None;
@@ -101,6 +104,17 @@ fn supervise() -> io::Result<Cause> {
             continue;
         };
         Deadline::hear(&mut deadline, received);
+        if let Some(grace) = stop::grace(received) {
+            if !end_everyone() {
+                return Ok(Cause::Asked);
+            }
+            let kill_at = Instant::now().checked_add(grace);
+            let shutdown = shutdown.get_or_insert(Shutdown {
+                cause: Cause::Asked,
+                kill_at,
+            });
+            shutdown.kill_at = [shutdown.kill_at, kill_at].into_iter().flatten().min();
+        }
         // A process inside may not end the session by signalling PID 1, be it by accident
         // (`kill -1`): only senders outside this pid namespace are shown as pid 0.
         if received.signal == libc::SIGTERM && received.sender == 0 {

@@ -2,4 +2,4 @@
 
 mod channel;
 pub(crate) mod init;
-mod spawn;
+pub(crate) mod spawn;

@@ -8,6 +8,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 
+use lazaret_protocol::exit;
+use lazaret_protocol::filter;
 use lazaret_protocol::init::SpawnMessage;
 
 use crate::files::root;
@@ -30,6 +32,18 @@ pub(crate) enum SpawnError {
     Exec { program: String, source: io::Error },
 }
 
+/// Becomes what its stdin says; returns an exit code only when it did not.
+pub(crate) fn start() -> u8 {
+    syscall::reset_signals();
+    match obey() {
+        Ok(never) => match never {},
+        Err(error) => {
+            crate::report_error(&error.to_string());
+            exit::FAILED
+        }
+    }
+}
+
 /// Takes the streams as its own, hears what it is to be, and becomes it.
 ///
 /// # Errors
@@ -40,6 +54,12 @@ pub(crate) fn become_process(streams: &[OwnedFd; 3]) -> Result<Infallible, Spawn
     // As an engine starts it: no terminal of its parent's, and every signal as usual.
     rustix::process::setsid().map_err(|error| step("start a session")(error.into()))?;
     syscall::reset_signals();
+    obey()
+}
+
+/// Hears what it is to be, and becomes it.
+fn obey() -> Result<Infallible, SpawnError> {
+    let step = |step| move |source| SpawnError::Prepare { step, source };
     let read = root::stdin().and_then(|mut stdin| SpawnMessage::read_from(&mut stdin));
     let message = read.map_err(SpawnError::Unheard)?;
     if !message.directory.is_empty() {
@@ -61,12 +81,22 @@ fn connect([stdin, stdout, stderr]: &[OwnedFd; 3]) -> io::Result<()> {
     Ok(rustix::stdio::dup2_stderr(stderr)?)
 }
 
+/// What Kubernetes adds to the environment of every container: where its API server is.
+const KUBERNETES: &[u8] = b"KUBERNETES_";
+
 /// Returns the variables of the container with those of the message, which have the last word.
+///
+/// The word by which the engine has porters filter calls is not among them: what is started
+/// inherits the filter.
 fn environment(
     message: &SpawnMessage,
     containers: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<CString> {
     let mut all: BTreeMap<Vec<u8>, CString> = BTreeMap::new();
+    let is_passed_on = |name: &OsString| {
+        name != filter::VARIABLE && !name.as_encoded_bytes().starts_with(KUBERNETES)
+    };
+    let containers = containers.filter(|(name, _)| is_passed_on(name));
     let containers = containers.filter_map(|(mut variable, value)| {
         variable.push("=");
         variable.push(value);
@@ -91,7 +121,13 @@ mod tests {
             argv: vec![c"/bin/a".to_owned()],
             variables: vec![c"K=message".to_owned(), c"EMPTY=".to_owned()],
         };
-        let containers = [("A", "1"), ("K", "container"), ("EMPTY", "no")];
+        let containers = [
+            ("A", "1"),
+            ("K", "container"),
+            ("EMPTY", "no"),
+            ("LAZARET_FILTER", "unix-sockets"),
+            ("KUBERNETES_SERVICE_HOST", "10.0.0.1"),
+        ];
         let containers = containers.map(|(name, value)| (name.into(), value.into()));
         assert_eq!(
             environment(&message, containers.into_iter()),

@@ -201,7 +201,7 @@ fn is_mask(kind: &str, point: &str, path: &str) -> bool {
 /// CON-19: nothing of the host but the volumes, and no socket to talk to.
 pub(super) fn host_mounts(scene: &ProbeContext) -> Outcome {
     let mut complaints = Vec::new();
-    for mount in scene.mounts.iter() {
+    for mount in scene.mounts.iter().filter(|mount| may_enter(&mount.point)) {
         let point = mount.point.as_str();
         let expected = point == "/"
             || is_engines_own(point)
@@ -229,6 +229,13 @@ pub(super) fn host_mounts(scene: &ProbeContext) -> Outcome {
         &complaints,
         format!("{} mounts", scene.mounts.iter().count()),
     )
+}
+
+/// Whether a path leads somewhere: to what lies in a closed directory of root's, no process here
+/// has a way.
+fn may_enter(point: &str) -> bool {
+    let found = fs::symlink_metadata(point);
+    !found.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
 /// Mounts that every engine makes: kernel file systems, and files that it writes itself.

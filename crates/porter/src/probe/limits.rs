@@ -35,7 +35,7 @@ pub(super) fn memory(scene: &ProbeContext) -> Outcome {
     };
     match swap {
         Limit::Of(bytes) if bytes <= allowed => Outcome::Pass(format!("{detail}, no swap")),
-        Limit::Unknown if host_has_no_swap() => {
+        Limit::Unknown | Limit::None if host_has_no_swap() => {
             Outcome::Pass(format!("{detail}, the host has no swap"))
         }
         Limit::Unknown => Outcome::Fail(format!(

@@ -13,6 +13,7 @@ mod identity;
 mod limits;
 mod mounts;
 mod network;
+mod sockets;
 mod syscalls;
 
 use std::fs;
@@ -23,7 +24,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lazaret_protocol::{
-    Control, PLACEMENT_KEYS, Placement, ProbeReport, ProbeRequest, ReportLine, Ulimit, Verdict,
+    Control, NetworkBarrier, PLACEMENT_KEYS, Placement, ProbeReport, ProbeRequest, ReportLine,
+    Ulimit, Verdict,
 };
 
 use crate::command::status::Status;
@@ -118,7 +120,10 @@ impl ProbeContext {
             Control::Pids => limits::pids(self),
             Control::Memory => limits::memory(self),
             Control::ProcessLimits => limits::process(self),
-            Control::NoNetwork => network::none(self),
+            Control::NoNetwork => match self.expected.network {
+                NetworkBarrier::NoInterface => network::none(self),
+                NetworkBarrier::NoSocket => sockets::refused(self),
+            },
             Control::NoHostMounts => files::host_mounts(self),
             Control::EngineApi => network::engine_api(self),
             Control::Devices => files::devices(),

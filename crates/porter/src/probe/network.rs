@@ -84,6 +84,7 @@ pub(super) fn engine_api(scene: &ProbeContext) -> Outcome {
         "/run/podman/podman.sock",
         "/run/containerd/containerd.sock",
         "/run/crio/crio.sock",
+        "/var/run/secrets/kubernetes.io",
     ] {
         if Path::new(path).exists() {
             complaints.push(format!("{path} is there"));

@@ -25,6 +25,9 @@ const TICK: Duration = Duration::from_millis(50);
 /// How long the command's last words may wait for a host that is gone.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
+/// How long a seat whose end ends the connection stays for the host, once everything is said.
+const FAREWELL: Duration = Duration::from_secs(1);
+
 /// So much of the window is given back at once, in bytes.
 const CREDIT: usize = WINDOW / 4;
 
@@ -40,6 +43,17 @@ pub(super) struct Carrier {
     when_abandoned: WhenAbandoned,
     let_go: Option<LetGo>,
     code: Option<u8>,
+    farewell: Farewell,
+}
+
+/// When a seat ends whose command has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Farewell {
+    /// Once the exit code is sent.
+    AtOnce,
+    /// Once the host is gone, or [`FAREWELL`] later. The end of a seat ends its connection at
+    /// once, and a client of Kubernetes that sends something meanwhile reads no more of it.
+    AfterHost,
 }
 
 /// What the command is still to read.
@@ -63,7 +77,12 @@ struct Ready {
 }
 
 impl Carrier {
-    pub(super) fn new(child: Child, host: Host, when_abandoned: WhenAbandoned) -> io::Result<Self> {
+    pub(super) fn new(
+        child: Child,
+        host: Host,
+        when_abandoned: WhenAbandoned,
+        farewell: Farewell,
+    ) -> io::Result<Self> {
         Ok(Self {
             pidfd: pidfd_open(child.pid, PidfdFlags::empty()).ok(),
             left: child.outputs.iter().map(|_| None).collect(),
@@ -73,6 +92,7 @@ impl Carrier {
             when_abandoned,
             let_go: None,
             code: None,
+            farewell,
         })
     }
 
@@ -83,6 +103,7 @@ impl Carrier {
     pub(super) fn run(mut self) -> io::Result<u8> {
         let mut refused = None;
         let mut give_up = None;
+        let mut leave_at = None;
         let mut has_said_exit = false;
         let mut ready = Ready::default();
         loop {
@@ -114,7 +135,7 @@ impl Carrier {
                 });
                 self.host.send();
                 let is_heard = !self.host.lacks_something() || waited == Some(true);
-                if is_heard && !is_ending {
+                if is_heard && !is_ending && self.may_leave(&mut leave_at) {
                     return refused.map_or(Ok(code), Err);
                 }
             }
@@ -128,6 +149,17 @@ impl Carrier {
             self.host.give_up_if_late();
             if ready.hear {
                 self.host.hear();
+            }
+        }
+    }
+
+    /// Whether the seat may end, now that everything is said.
+    fn may_leave(&self, leave_at: &mut Option<Instant>) -> bool {
+        match self.farewell {
+            Farewell::AtOnce => true,
+            Farewell::AfterHost => {
+                let leave_at = leave_at.get_or_insert_with(|| Instant::now() + FAREWELL);
+                self.host.is_gone || *leave_at <= Instant::now()
             }
         }
     }
@@ -163,7 +195,8 @@ impl Carrier {
             let outputs = self.child.outputs.iter();
             polled.extend(outputs.map(|(_, file)| PollFd::new(file, PollFlags::IN)));
         }
-        let is_waiting = self.host.is_gone && self.code.is_some();
+        let is_waiting =
+            (self.host.is_gone || self.farewell == Farewell::AfterHost) && self.code.is_some();
         let needs_tick = self.pidfd.is_none() || self.let_go.is_some() || is_waiting;
         let limit = match needs_tick {
             true => Some(TICK),

@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use lazaret_protocol::{RunCommand, TerminalSize, exit};
+use lazaret_protocol::{Seated, TerminalSize, exit};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitOptions, waitpid};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, SpecialCodeIndex, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::command::exec;
+use crate::pid1::spawn;
 use crate::syscall;
 
 /// What a terminal may still hold once its command has ended, in bytes: the kernel's buffers of
@@ -40,19 +41,19 @@ impl Child {
     ///
     /// # Errors
     /// When pipes, terminal or process can't be made.
-    pub(super) fn start(command: RunCommand, terminal: Option<TerminalSize>) -> io::Result<Self> {
+    pub(super) fn start(seated: Seated, terminal: Option<TerminalSize>) -> io::Result<Self> {
         match terminal {
-            Some(size) => Self::on_terminal(command, size),
-            None => Self::on_pipes(command),
+            Some(size) => Self::on_terminal(seated, size),
+            None => Self::on_pipes(seated),
         }
     }
 
-    fn on_pipes(command: RunCommand) -> io::Result<Self> {
+    fn on_pipes(seated: Seated) -> io::Result<Self> {
         let (stdin, to_stdin) = pipe_with(PipeFlags::CLOEXEC)?;
         let (from_stdout, stdout) = pipe_with(PipeFlags::CLOEXEC)?;
         let (from_stderr, stderr) = pipe_with(PipeFlags::CLOEXEC)?;
         let streams = [stdin, stdout, stderr];
-        let pid = fork(command, &streams, Sitting::AtPipes)?;
+        let pid = fork(seated, &streams, Sitting::AtPipes)?;
         let files = [to_stdin, from_stdout, from_stderr].map(File::from);
         for file in &files {
             rustix::io::ioctl_fionbio(file, true)?;
@@ -65,14 +66,14 @@ impl Child {
         })
     }
 
-    fn on_terminal(command: RunCommand, size: TerminalSize) -> io::Result<Self> {
+    fn on_terminal(seated: Seated, size: TerminalSize) -> io::Result<Self> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = openpt(flags)?;
         unlockpt(&master)?;
         let terminal = ioctl_tiocgptpeer(&master, flags)?;
         resize(&master, size)?;
         let streams = [terminal.try_clone()?, terminal.try_clone()?, terminal];
-        let pid = fork(command, &streams, Sitting::AtTerminal)?;
+        let pid = fork(seated, &streams, Sitting::AtTerminal)?;
         rustix::io::ioctl_fionbio(&master, true)?;
         let master = File::from(master);
         Ok(Self {
@@ -138,9 +139,12 @@ enum Sitting {
     AtTerminal,
 }
 
-fn fork(command: RunCommand, streams: &[OwnedFd; 3], sitting: Sitting) -> io::Result<Pid> {
+fn fork(seated: Seated, streams: &[OwnedFd; 3], sitting: Sitting) -> io::Result<Pid> {
     let pid = syscall::fork(|| match take(streams, sitting) {
-        Ok(()) => exec::start(command),
+        Ok(()) => match seated {
+            Seated::Command(command) => exec::start(command),
+            Seated::Message => spawn::start(),
+        },
         Err(error) => {
             crate::report_error(&format!("seat: {error}"));
             exit::FAILED

@@ -21,10 +21,10 @@ pub(crate) mod rejoin;
 use std::io;
 use std::process::ExitCode;
 
-use lazaret_protocol::{SeatCommand, exit};
+use lazaret_protocol::{SeatCommand, Seated, exit};
 use rustix::process::DumpableBehavior;
 
-use self::carrier::Carrier;
+use self::carrier::{Carrier, Farewell};
 use self::child::Child;
 use self::host::Host;
 use crate::syscall::BlockedSignals;
@@ -47,6 +47,10 @@ fn carry(seat: SeatCommand) -> io::Result<u8> {
         None => Host::new(),
         Some(grace) => Host::resumable(grace)?,
     };
-    let child = Child::start(seat.command, seat.terminal)?;
-    Carrier::new(child, host, seat.when_abandoned)?.run()
+    let farewell = match seat.seated {
+        Seated::Command(_) => Farewell::AtOnce,
+        Seated::Message => Farewell::AfterHost,
+    };
+    let child = Child::start(seat.seated, seat.terminal)?;
+    Carrier::new(child, host, seat.when_abandoned, farewell)?.run()
 }

@@ -216,6 +216,27 @@ fn flt_27_the_agent_can_not_extend_its_deadline() {
     }
 }
 
+/// `porter stop` comes by the engine, as on Kubernetes, which can't signal PID 1.
+#[test]
+fn a_stop_from_inside_ends_everything_and_then_the_container() {
+    for (script, grace) in [
+        ("sleep 1000", "60000"),
+        ("trap '' TERM; while :; do sleep 0.1; done", "100"),
+    ] {
+        let container = Container::start();
+        let command = container.run(StartPath::Exec, None, script);
+        let target = container.first().to_string();
+        let enter = ["--target", &target, "--pid", "--mount", "setpriv"];
+        let porter = container.porter.to_str().expect("a name that we chose");
+        let arguments = [&enter[..], &USER, &[porter, "stop", grace]].concat();
+        // It is one of those that PID 1 ends.
+        let asked = duct::cmd("nsenter", arguments).unchecked().run();
+        asked.expect("`nsenter` of util-linux");
+        assert_eq!(container.end(), 0, "{script}");
+        drop(command);
+    }
+}
+
 /// The command ended in time, and only what it left behind met the deadline.
 #[test]
 fn flt_27_a_command_that_ended_before_is_not_called_timed_out() {

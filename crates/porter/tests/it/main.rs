@@ -8,6 +8,7 @@ mod credentials;
 mod deadline;
 mod emptying;
 mod exporting;
+mod filter;
 mod home;
 mod installed;
 mod layer;

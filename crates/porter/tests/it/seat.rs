@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lazaret_protocol::TerminalSize;
+use lazaret_protocol::init::SpawnMessage;
 use lazaret_protocol::seat::{FrameReader, FromSeat, ToSeat, WINDOW};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -333,6 +334,29 @@ fn a_host_that_does_not_read_stops_the_command() {
     assert!(written < 2 << 20, "{written} bytes are kept nowhere");
     seat.say(ToSeat::Signal(9));
     assert_eq!(seat.rest().2, 137);
+}
+
+/// An engine that passes on neither arguments, variables nor a directory starts this.
+#[test]
+fn a_seat_starts_what_its_input_names() {
+    let mut seat = Seat::with(&["seat", "--leave", "message"]);
+    let argv = [
+        "/bin/sh",
+        "-c",
+        "pwd; echo $WORD $LAZARET_FILTER; cat; exit 7",
+    ];
+    let argv: Vec<String> = argv.iter().map(|&word| word.to_owned()).collect();
+    let variables = ["WORD=said".to_owned()].into_iter();
+    let message = SpawnMessage::new("/usr", &argv, variables).expect("no NUL");
+    let mut frames = Vec::new();
+    ToSeat::Data(&message.to_bytes()).write_to(&mut frames);
+    ToSeat::Data(b"input").write_to(&mut frames);
+    ToSeat::Eof.write_to(&mut frames);
+    let to = seat.to.as_mut().expect("open");
+    to.write_all(&frames).expect("it reads");
+    while seat.hear() {}
+    assert_eq!(String::from_utf8_lossy(&seat.stdout), "/usr\nsaid\ninput");
+    assert_eq!(seat.exit, Some(7));
 }
 
 #[test]

@@ -10,4 +10,4 @@ mod request;
 
 pub use placement::{KEYS as PLACEMENT_KEYS, Placement};
 pub use report::{ProbeReport, REPORT_LIMIT, ReportError, ReportLine, Verdict};
-pub use request::{ForeignNamespace, IdMapping, ProbeRequest, SizedPath};
+pub use request::{ForeignNamespace, IdMapping, NetworkBarrier, ProbeRequest, SizedPath};

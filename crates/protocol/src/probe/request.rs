@@ -14,6 +14,15 @@ pub enum IdMapping {
     Host,
 }
 
+/// What keeps processes from the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetworkBarrier {
+    /// There is no interface but loopback.
+    NoInterface,
+    /// The porter's filter of system calls refuses every socket but Unix ones.
+    NoSocket,
+}
+
 /// A size at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SizedPath {
@@ -57,6 +66,8 @@ pub struct ProbeRequest {
     pub workdir: String,
     /// Whether ids are mapped.
     pub ids: IdMapping,
+    /// What keeps processes from the network.
+    pub network: NetworkBarrier,
     /// Mounts in memory.
     pub tmpfs: Vec<SizedPath>,
     /// Paths that hold nothing.
@@ -92,6 +103,7 @@ impl ProbeRequest {
             hostname,
             workdir,
             ids,
+            network,
             tmpfs,
             masked,
             read_only,
@@ -106,6 +118,10 @@ impl ProbeRequest {
             IdMapping::Mapped => "mapped",
             IdMapping::Host => "host",
         };
+        let network = match network {
+            NetworkBarrier::NoInterface => "interface",
+            NetworkBarrier::NoSocket => "socket",
+        };
         let mut pairs = vec![
             ("uid", uid.to_string()),
             ("gid", gid.to_string()),
@@ -117,6 +133,7 @@ impl ProbeRequest {
             ("hostname", hostname.clone()),
             ("workdir", workdir.clone()),
             ("userns", ids.to_owned()),
+            ("no-network", network.to_owned()),
         ];
         let mut add = |key, values: Vec<String>| {
             pairs.extend(values.into_iter().map(|value| (key, value)));
@@ -162,6 +179,14 @@ impl ProbeRequest {
                 "mapped" => IdMapping::Mapped,
                 "host" => IdMapping::Host,
                 other => return Err(ArgumentError::value("userns", "`mapped` or `host`", other)),
+            },
+            network: match &*given.one("no-network")? {
+                "interface" => NetworkBarrier::NoInterface,
+                "socket" => NetworkBarrier::NoSocket,
+                other => {
+                    let wanted = "`interface` or `socket`";
+                    return Err(ArgumentError::value("no-network", wanted, other));
+                }
             },
             tmpfs: given.each("tmpfs", |value| {
                 let (path, bytes) = numbered(value)?;

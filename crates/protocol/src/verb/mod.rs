@@ -104,6 +104,11 @@ pub enum Verb {
     Run(RunCommand),
     /// Starts a command, and carries its streams as [`seat`](crate::seat) frames.
     Seat(SeatCommand),
+    /// Has PID 1 end every process, and then the container.
+    Stop {
+        /// From SIGTERM to SIGKILL, in whole milliseconds.
+        grace: Duration,
+    },
     /// Writes what a caller does not take into a new file.
     Spill {
         /// The directory, which is made.
@@ -179,8 +184,18 @@ pub struct SeatCommand {
     /// How long it waits for another connection if this one is lost, in whole seconds
     /// ([`seat`](crate::seat)); `None` if a lost connection is a host that is gone.
     pub grace: Option<Duration>,
-    /// The command.
-    pub command: RunCommand,
+    /// What is started.
+    pub seated: Seated,
+}
+
+/// What a seat starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seated {
+    /// A command.
+    Command(RunCommand),
+    /// What the [`SpawnMessage`](crate::init::SpawnMessage) names that its input begins with: for
+    /// an engine that passes on neither a directory nor variables.
+    Message,
 }
 
 /// What becomes of a process that the host has let go of.
@@ -247,6 +262,7 @@ impl Verb {
             Self::Run(_) => "run",
             Self::Seat(_) => "seat",
             Self::Spill { .. } => "spill",
+            Self::Stop { .. } => "stop",
             Self::VerifyProtection { .. } => "sealed",
             Self::Unfreeze => "thaw",
             Self::Update { .. } => "update",
@@ -293,10 +309,16 @@ impl Verb {
             Self::Run(command) => command.push_to(&mut argv),
             Self::Seat(seat) => {
                 argv.extend(seat.options());
-                argv.push("run".to_owned());
-                seat.command.push_to(&mut argv);
+                match &seat.seated {
+                    Seated::Command(command) => {
+                        argv.push("run".to_owned());
+                        command.push_to(&mut argv);
+                    }
+                    Seated::Message => argv.push("message".to_owned()),
+                }
             }
             Self::Spill { directory, name } => argv.extend([directory.clone(), name.clone()]),
+            Self::Stop { grace } => argv.push(grace.as_millis().to_string()),
             Self::Usage { root, more } => {
                 argv.push(root.clone());
                 argv.extend_from_slice(more);
@@ -327,7 +349,7 @@ impl UpdateMode {
 }
 
 impl SeatCommand {
-    /// Returns the options between `seat` and `run`.
+    /// Returns the options of `seat`.
     fn options(&self) -> Vec<String> {
         let mut options = Vec::new();
         let size = self.terminal.map(|size| size.to_string());
@@ -349,7 +371,7 @@ impl SeatCommand {
                 terminal: None,
                 when_abandoned: WhenAbandoned::End,
                 grace: None,
-                command,
+                seated: Seated::Command(command),
             }),
             _ => None,
         }

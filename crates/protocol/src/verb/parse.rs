@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::{
-    BootstrapCommand, CommandStdin, PortRoute, RunCommand, SeatCommand, UpdateMode, UsageError,
-    Verb, WhenAbandoned,
+    BootstrapCommand, CommandStdin, PortRoute, RunCommand, SeatCommand, Seated, UpdateMode,
+    UsageError, Verb, WhenAbandoned,
 };
 use crate::{ArgumentError, ProbeRequest};
 
@@ -94,6 +94,9 @@ impl Verb {
                 directory: arguments.text("directory")?,
                 name: arguments.text("name")?,
             },
+            "stop" => Self::Stop {
+                grace: Duration::from_millis(arguments.parsed("grace", "milliseconds")?),
+            },
             "thaw" => Self::Unfreeze,
             "update" => Self::Update {
                 root: arguments.text("root")?,
@@ -160,10 +163,11 @@ impl UpdateMode {
 impl SeatCommand {
     fn read(arguments: &mut Arguments) -> Result<Self, ArgumentError> {
         let (mut terminal, mut when_abandoned, mut grace) = (None, WhenAbandoned::End, None);
-        loop {
+        let seated = loop {
             let option = arguments.text("run")?;
             match &*option {
-                "run" => break,
+                "run" => break Seated::Command(RunCommand::read(arguments)?),
+                "message" => break Seated::Message,
                 "--terminal" => terminal = Some(arguments.text("terminal")?.parse()?),
                 "--leave" => when_abandoned = WhenAbandoned::Leave,
                 "--grace" => {
@@ -172,12 +176,12 @@ impl SeatCommand {
                 }
                 _ => return Err(ArgumentError::Unexpected { found: option }),
             }
-        }
+        };
         Ok(Self {
             terminal,
             when_abandoned,
             grace,
-            command: RunCommand::read(arguments)?,
+            seated,
         })
     }
 }
@@ -283,7 +287,7 @@ impl Arguments {
 }
 
 /// Every verb, with how it is called.
-const USAGES: [(&str, &str); 25] = [
+const USAGES: [(&str, &str); 26] = [
     ("copy", "copy FROM TO"),
     ("deflated", "deflated VERB…"),
     ("dial", "dial PORT"),
@@ -310,9 +314,10 @@ const USAGES: [(&str, &str); 25] = [
     ("sealed", "sealed ROOT"),
     (
         "seat",
-        "seat [--terminal COLUMNSxROWS] [--leave] [--grace SECONDS] run …",
+        "seat [--terminal COLUMNSxROWS] [--leave] [--grace SECONDS] {run …|message}",
     ),
     ("spill", "spill DIRECTORY NAME"),
+    ("stop", "stop MILLISECONDS"),
     ("thaw", "thaw"),
     ("update", "update ROOT [--ahead]"),
     ("usage", "usage ROOT [MORE…]"),
@@ -320,7 +325,7 @@ const USAGES: [(&str, &str); 25] = [
 
 /// How the porter is called if no verb is named.
 const VERBS: &str = "copy|deflated|dial|empty|export|gateway|hold|home|init|layer|lend|mail|probe|protect|\
-                     receive|rejoin|relay|release|run|sealed|seat|spill|thaw|update|usage";
+                     receive|rejoin|relay|release|run|sealed|seat|spill|stop|thaw|update|usage";
 
 /// Returns how a verb is called.
 fn usage(name: &str) -> &'static str {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use lazaret_protocol::testing::probe_request;
 use lazaret_protocol::verb::{BootstrapCommand, CommandStdin};
 use lazaret_protocol::{
-    Control, IdMapping, Placement, PortRoute, Resource, RunCommand, SeatCommand, TerminalSize,
-    Ulimit, UpdateMode, Verb, WhenAbandoned,
+    Control, IdMapping, Placement, PortRoute, Resource, RunCommand, SeatCommand, Seated,
+    TerminalSize, Ulimit, UpdateMode, Verb, WhenAbandoned,
 };
 
 fn verbs() -> Vec<Verb> {
@@ -29,7 +29,7 @@ fn verbs() -> Vec<Verb> {
             terminal,
             when_abandoned,
             grace,
-            command: command(None, None),
+            seated: Seated::Command(command(None, None)),
         })
     };
     let size = TerminalSize {
@@ -89,7 +89,16 @@ fn verbs() -> Vec<Verb> {
         seat(Some(size), WhenAbandoned::Leave, None),
         seat(None, WhenAbandoned::End, Some(Duration::from_secs(3600))),
         Verb::Rejoin,
+        Verb::Seat(SeatCommand {
+            terminal: None,
+            when_abandoned: WhenAbandoned::Leave,
+            grace: None,
+            seated: Seated::Message,
+        }),
         Verb::VerifyProtection { root: root() },
+        Verb::Stop {
+            grace: Duration::from_millis(15_000),
+        },
         Verb::Spill {
             directory: "/tmp/lazaret".to_owned(),
             name: "7.out".to_owned(),
@@ -111,7 +120,7 @@ fn verbs() -> Vec<Verb> {
 #[test]
 fn every_verb_is_read_as_it_was_written() {
     let names: BTreeSet<&str> = verbs().iter().map(Verb::name).collect();
-    assert_eq!(names.len(), 24);
+    assert_eq!(names.len(), 25);
     for verb in verbs() {
         let argv = verb.to_argv().into_iter().map(OsString::from);
         assert_eq!(Verb::parse(argv), Ok(verb));
@@ -128,7 +137,13 @@ fn arguments_of_no_verb_are_refused_with_the_right_ones() {
         let mut argv = verb.to_argv();
         let takes_any_number = matches!(
             verb,
-            Verb::Run(_) | Verb::Seat(_) | Verb::Layer { .. } | Verb::Usage { .. }
+            Verb::Run(_)
+                | Verb::Seat(SeatCommand {
+                    seated: Seated::Command(_),
+                    ..
+                })
+                | Verb::Layer { .. }
+                | Verb::Usage { .. }
         );
         if !takes_any_number {
             argv.push("more".to_owned());

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{ChoiceError, Endpoint};
+use super::{ChoiceError, Endpoint, KubernetesAddress};
 
 /// Which engine to use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,6 +15,8 @@ pub enum EngineChoice {
     Named(NamedEngine),
     /// Whatever listens at an address.
     Endpoint(Endpoint),
+    /// A namespace of a Kubernetes cluster.
+    Cluster(KubernetesAddress),
 }
 
 /// An engine by its name.
@@ -63,6 +65,7 @@ impl fmt::Display for EngineChoice {
             Self::Auto => f.write_str("auto"),
             Self::Named(name) => name.fmt(f),
             Self::Endpoint(endpoint) => endpoint.fmt(f),
+            Self::Cluster(address) => address.fmt(f),
         }
     }
 }
@@ -73,6 +76,9 @@ impl FromStr for EngineChoice {
     fn from_str(text: &str) -> Result<Self, ChoiceError> {
         if text == "auto" {
             return Ok(Self::Auto);
+        }
+        if KubernetesAddress::is_meant_by(text) {
+            return Ok(Self::Cluster(text.parse()?));
         }
         match NamedEngine::ALL
             .into_iter()
@@ -108,6 +114,14 @@ mod tests {
         check("podman-rootless", "Named(PodmanRootless)");
         check("unix:///run/x.sock", r#"Endpoint(Unix("/run/x.sock"))"#);
         check("tcp://127.0.0.1:2375", r#"Endpoint(Tcp("127.0.0.1:2375"))"#);
+        check(
+            "k8s://c/n",
+            r#"Cluster(KubernetesAddress { context: "c", namespace: "n", kubeconfig: [] })"#,
+        );
+        check(
+            "k8s://c",
+            r#""k8s://c" names no namespace of a cluster: expected k8s://CONTEXT/NAMESPACE"#,
+        );
         check("tcp://[::1]:2375/", r#"Endpoint(Tcp("[::1]:2375"))"#);
         for wrong in [
             "",

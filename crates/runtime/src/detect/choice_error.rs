@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub enum ChoiceError {
     /// Neither a name nor an address.
     #[error(
-        "{text:?} names no engine: expected docker, podman, podman-rootless, apple, unix:///PATH, ssh://[USER@]HOST, tcp://HOST:PORT or https://HOST:PORT"
+        "{text:?} names no engine: expected docker, podman, podman-rootless, apple, unix:///PATH, ssh://[USER@]HOST, tcp://HOST:PORT, https://HOST:PORT or k8s://CONTEXT/NAMESPACE"
     )]
     Unknown {
         /// The offending text.
@@ -18,6 +18,12 @@ pub enum ChoiceError {
         "{text:?} names no engine: expected unix:///PATH, ssh://[USER@]HOST, tcp://HOST:PORT or https://HOST:PORT"
     )]
     NoAddress {
+        /// The offending text.
+        text: String,
+    },
+    /// No namespace of a Kubernetes cluster.
+    #[error("{text:?} names no namespace of a cluster: expected k8s://CONTEXT/NAMESPACE")]
+    NoNamespace {
         /// The offending text.
         text: String,
     },
@@ -70,7 +76,10 @@ impl ChoiceError {
     /// known.
     pub fn text(&self) -> &str {
         match self {
-            Self::Unknown { text } | Self::NoAddress { text } | Self::NamedPipe { text } => text,
+            Self::Unknown { text }
+            | Self::NoAddress { text }
+            | Self::NoNamespace { text }
+            | Self::NamedPipe { text } => text,
             Self::NoContext { name, .. } | Self::NoEndpoint { name } => name,
             Self::Context { source, .. } => source.text(),
             Self::Config { .. } | Self::TwoEngines { .. } => "",

@@ -24,7 +24,7 @@ impl EngineRequest {
     pub fn by(choice: EngineChoice, by: DecidedBy) -> Self {
         let by = match choice {
             EngineChoice::Auto => DecidedBy::Detected,
-            EngineChoice::Named(_) | EngineChoice::Endpoint(_) => by,
+            EngineChoice::Named(_) | EngineChoice::Endpoint(_) | EngineChoice::Cluster(_) => by,
         };
         Self { choice, by }
     }

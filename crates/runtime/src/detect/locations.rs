@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use super::chosen::{self, Chosen};
 use super::{
-    ChoiceError, DecidedBy, Endpoint, EngineChoice, EngineRequest, Environment, NamedEngine,
+    ChoiceError, DecidedBy, Endpoint, EngineChoice, EngineRequest, Environment, KubernetesAddress,
+    NamedEngine,
 };
 use crate::EngineKind;
 
@@ -26,6 +27,8 @@ pub(super) enum Connector {
     Service(PathBuf),
     /// Apple `container`; the program.
     Command(PathBuf),
+    /// A namespace of a Kubernetes cluster.
+    Cluster(KubernetesAddress),
 }
 
 /// What must answer there.
@@ -51,6 +54,20 @@ pub(super) fn search(request: &EngineRequest, environment: &Environment) -> Sear
     let podman = Requirement::Kind(EngineKind::Podman);
     let mut locations = Vec::new();
     let (chosen, requirement) = match &request.choice {
+        EngineChoice::Cluster(address) => {
+            let address = KubernetesAddress {
+                kubeconfig: environment.kubeconfig(),
+                ..address.clone()
+            };
+            return Search {
+                by: request.by.clone(),
+                locations: vec![EngineLocation {
+                    connector: Connector::Cluster(address),
+                    requirement: Requirement::Any,
+                    origin: request.by.to_string(),
+                }],
+            };
+        }
         EngineChoice::Endpoint(endpoint) => {
             let chosen = Chosen {
                 by: request.by.clone(),
@@ -84,7 +101,7 @@ pub(super) fn search(request: &EngineRequest, environment: &Environment) -> Sear
         }
         EngineChoice::Named(PodmanRootless) => rootless(environment, &mut locations),
         EngineChoice::Named(Apple) => apple(environment, &mut locations),
-        EngineChoice::Auto | EngineChoice::Endpoint(_) => {
+        EngineChoice::Auto | EngineChoice::Endpoint(_) | EngineChoice::Cluster(_) => {
             docker_sockets(environment, requirement, &mut locations);
             podman_sockets(environment, requirement, &mut locations);
             podman_service(environment, requirement, &mut locations);

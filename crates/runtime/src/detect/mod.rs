@@ -10,6 +10,7 @@ mod choice_error;
 mod chosen;
 mod decided;
 mod endpoint;
+mod kubernetes_address;
 mod locations;
 mod service;
 
@@ -17,6 +18,7 @@ pub use choice::{EngineChoice, NamedEngine};
 pub use choice_error::ChoiceError;
 pub use decided::{DecidedBy, EngineRequest};
 pub use endpoint::{Endpoint, SshAddress, TlsAddress};
+pub use kubernetes_address::KubernetesAddress;
 
 use std::ffi::OsString;
 use std::fs;
@@ -28,6 +30,7 @@ use self::locations::{Connector, EngineLocation, Requirement, Search, search};
 use self::service::PodmanService;
 use crate::api::ApiEngine;
 use crate::apple::AppleEngine;
+use crate::kubernetes::KubernetesEngine;
 use crate::{Engine, EngineError, EngineInfo, EngineKind, ServerVersion};
 
 /// What detection reads of the process's environment. Filled once, in `main`.
@@ -47,6 +50,8 @@ pub struct Environment {
     pub docker_cert_path: Option<String>,
     /// `CONTAINER_HOST`.
     pub container_host: Option<String>,
+    /// `KUBECONFIG`: files with contexts, used instead of `~/.kube/config`.
+    pub kubeconfig: Option<OsString>,
     /// `XDG_RUNTIME_DIR`.
     pub xdg_runtime_dir: Option<PathBuf>,
     /// `HOME`.
@@ -63,6 +68,22 @@ impl Environment {
     /// Returns the socket that Docker listens on by default.
     fn docker_socket(&self) -> PathBuf {
         self.root.join("var/run/docker.sock")
+    }
+
+    /// Returns the files with contexts of clusters.
+    fn kubeconfig(&self) -> Vec<PathBuf> {
+        let named = self.kubeconfig.as_ref().map(std::env::split_paths);
+        let named: Vec<_> = (named.into_iter().flatten())
+            .filter(|file| !file.as_os_str().is_empty())
+            .collect();
+        match named.is_empty() {
+            true => self
+                .home
+                .iter()
+                .map(|home| home.join(".kube/config"))
+                .collect(),
+            false => named,
+        }
     }
 
     /// Returns a program of the `PATH`; never one of a relative directory, which may be the
@@ -251,11 +272,12 @@ impl EngineLocation {
                 Arc::new(ApiEngine::with_keeper(endpoint, Some(Box::new(service)))?)
             }
             Connector::Command(program) => Arc::new(AppleEngine::new(program.clone())),
+            Connector::Cluster(address) => Arc::new(KubernetesEngine::new(address.clone())?),
         };
         let server_version = match self.connector {
             Connector::Api(_) => engine.server_version()?,
-            // It is gone with this process.
-            Connector::Service(_) | Connector::Command(_) => None,
+            // It is gone with this process, or has no greeting.
+            Connector::Service(_) | Connector::Command(_) | Connector::Cluster(_) => None,
         };
         let recalled = server_version
             .as_ref()
@@ -298,6 +320,7 @@ impl EngineLocation {
             Connector::Api(Err(error)) => error.text().to_owned(),
             Connector::Service(program) => format!("{} system service", program.display()),
             Connector::Command(program) => program.display().to_string(),
+            Connector::Cluster(address) => address.to_string(),
         }
     }
 

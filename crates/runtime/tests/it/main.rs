@@ -8,6 +8,7 @@ mod engines;
 #[path = "../guest/commands.rs"]
 mod guest;
 mod image;
+mod kubernetes;
 mod lease;
 mod limits;
 mod station;

@@ -164,7 +164,7 @@ impl SessionContext<'_> {
         image: &Pinned,
         counted: &CountedVolumes,
     ) -> Result<HardenedSpec, Unenforceable> {
-        let mut spec = helper(&record.owner(), Role::Exporter, image);
+        let mut spec = helper(&record.owner(), Role::Exporter, image, &self.info);
         spec.volumes.extend(counted.mounts());
         HardenedSpec::new(spec, &self.info)
     }
@@ -181,7 +181,7 @@ impl SessionContext<'_> {
     ) -> Result<HardenedSpec, Unenforceable> {
         let spec = ContainerSpec {
             name,
-            ..helper(&record.owner(), Role::Viewer, image)
+            ..helper(&record.owner(), Role::Viewer, image, &self.info)
         };
         HardenedSpec::new(spec, &self.info)
     }
@@ -195,7 +195,8 @@ impl SessionContext<'_> {
         record: &Record,
         image: &Pinned,
     ) -> Result<HardenedSpec, Unenforceable> {
-        HardenedSpec::new(helper(&record.owner(), Role::Importer, image), &self.info)
+        let spec = helper(&record.owner(), Role::Importer, image, &self.info);
+        HardenedSpec::new(spec, &self.info)
     }
 
     /// Hardens the container in which git packs commits of the volume; `image` is the one with
@@ -208,7 +209,7 @@ impl SessionContext<'_> {
         record: &Record,
         image: &Pinned,
     ) -> Result<HardenedSpec, Unenforceable> {
-        let helper = helper(&record.owner(), Role::Packer, image);
+        let helper = helper(&record.owner(), Role::Packer, image, &self.info);
         let spec = ContainerSpec {
             limits: Limits {
                 // git keeps some 100 bytes for each object, and the blobs that it compares.
@@ -236,7 +237,7 @@ pub(crate) fn guard_spec(
     let spec = ContainerSpec {
         name,
         volumes: vec![workspace(volume, Access::ReadWrite)],
-        ..helper(owner, Role::Guard, image)
+        ..helper(owner, Role::Guard, image, engine)
     };
     HardenedSpec::new(spec, engine)
 }
@@ -253,14 +254,18 @@ pub(crate) fn home_cleaner_spec(
     let spec = ContainerSpec {
         name: owner.home_cleaner(),
         volumes: vec![workspace(owner.home_volume(), Access::ReadWrite)],
-        ..helper(owner, Role::Importer, image)
+        ..helper(owner, Role::Importer, image, engine)
     };
     HardenedSpec::new(spec, engine)
 }
 
 /// A container of an image of ours that works on the volume of `owner`.
-fn helper(owner: &ResourceOwner, role: Role, image: &Pinned) -> ContainerSpec {
+fn helper(owner: &ResourceOwner, role: Role, image: &Pinned, engine: &EngineInfo) -> ContainerSpec {
     let (privilege, access) = match role {
+        // The agent's user can open up what the agent has closed, but for that it has to write.
+        Role::Exporter | Role::Viewer if !engine.capabilities.has_root => {
+            (Privilege::Agent, Access::ReadWrite)
+        }
         Role::Exporter | Role::Viewer => (Privilege::ReadEverything, Access::ReadOnly),
         Role::Guard => (Privilege::ChownOnly, Access::ReadWrite),
         Role::Packer => (Privilege::Agent, Access::ReadOnly),

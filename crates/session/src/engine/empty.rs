@@ -47,7 +47,8 @@ pub(crate) fn empty(
 ) -> Result<(), EmptyError> {
     let info = engine.probe()?;
     // There a volume is an image of a disk, which is removed as one file.
-    if !info.capabilities.shares_volumes {
+    // Or a porter could not remove more than the storage does.
+    if !info.capabilities.shares_volumes || !info.capabilities.has_root {
         return Ok(());
     }
     let mut outcome = Err(EmptyError::NoPorter);

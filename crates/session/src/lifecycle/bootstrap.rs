@@ -66,7 +66,7 @@ impl VerifiedContainer {
         let exec = ExecSpec {
             env: env.clone(),
             // There, only a seat outlives a lost connection. Here, PID 1 ends it in good order.
-            when_abandoned: match cx.info.is_remote() {
+            when_abandoned: match cx.info.resumes_connections() {
                 true => WhenAbandoned::End,
                 false => WhenAbandoned::Leave,
             },
@@ -154,7 +154,7 @@ impl VerifiedContainer {
             name: verb.name(),
             container,
         };
-        let (talked, mut process) = match cx.info.is_remote() {
+        let (talked, mut process) = match cx.info.resumes_connections() {
             true => {
                 let process = cx.carry(container, verb).map_err(PorterError::from)?;
                 (until_exit(cx, call, process, talk)?, self.process)

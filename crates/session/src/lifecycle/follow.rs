@@ -117,7 +117,7 @@ impl Running {
                 });
                 gateway.close_on_drop()
             });
-            let _told = cx.info.is_remote().then(|| {
+            let _told = cx.info.resumes_connections().then(|| {
                 let changes = container.spawner.connection_changes();
                 scope.spawn(move || tell_of_connection(cx.events, &changes));
                 container.spawner.end_changes_on_drop()

@@ -201,7 +201,7 @@ impl Gateway {
 fn run(cx: &SessionContext<'_>, spec: &HardenedSpec, verb: &Verb) -> Result<Process, EngineError> {
     let container = &spec.spec().name;
     let exec = ExecSpec::new(spec.run_argv(&verb.to_command()), Stdin::Piped);
-    match cx.info.is_remote() {
+    match cx.info.resumes_connections() {
         true => cx.spawner(container).spawn(&ExecSpec {
             when_abandoned: WhenAbandoned::End,
             ..exec

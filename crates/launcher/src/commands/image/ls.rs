@@ -50,6 +50,7 @@ fn engine_name(info: &EngineInfo) -> &'static str {
         (EngineKind::Podman, false) => "podman",
         (EngineKind::Docker, _) => "docker",
         (EngineKind::Apple, _) => "apple",
+        (EngineKind::Kubernetes, _) => "kubernetes",
         (EngineKind::Fake, _) => "fake",
     }
 }

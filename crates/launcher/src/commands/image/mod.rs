@@ -1,6 +1,7 @@
 //! `lazaret image`.
 
 mod build;
+mod export;
 mod ls;
 mod rm;
 mod sbom;
@@ -16,6 +17,7 @@ pub(crate) use ls::{line, list, to_json};
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     Build(build::Args),
+    Export(export::Args),
     Ls(ls::Args),
     Verify(verify::Args),
     Sbom(sbom::Args),
@@ -26,6 +28,7 @@ pub enum Command {
 pub(crate) fn run(command: Command, app: &App) -> Result<ExitCode, Failure> {
     match command {
         Command::Build(args) => build::run(&args, app),
+        Command::Export(args) => export::run(&args, app),
         Command::Ls(args) => ls::run(&args, app),
         Command::Verify(args) => verify::run(&args, app),
         Command::Sbom(args) => sbom::run(&args, app),

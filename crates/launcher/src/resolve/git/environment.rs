@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use lazaret_gate::git_config::{Identity, identity};
-use lazaret_runtime::EnvName;
+use lazaret_runtime::{EngineInfo, EnvName};
 use lazaret_transfer::{FileSelector, GitMode, WorkspaceDir};
 
 use crate::environment::Environment;
@@ -31,6 +31,7 @@ pub fn variables(
     workspace: &WorkspaceDir,
     selector: &FileSelector,
     bounds: &WriteScope,
+    engine: &EngineInfo,
 ) -> BTreeMap<EnvName, String> {
     // An agent that has no commit of the user's need not know who that is.
     let goes_in = selector.git() != GitMode::None && workspace.path().join(".git").exists();
@@ -44,7 +45,7 @@ pub fn variables(
         email: AGENT.1.to_owned(),
     });
     let mut configured = CONFIGURED.to_vec();
-    if bounds.is_fenced() {
+    if bounds.is_fenced() || !engine.capabilities.has_root {
         // The agent does not own the root of the copy then. Without this, git refuses it as
         // another user's repository (CVE-2022-24765).
         configured.push(("safe.directory", "*"));

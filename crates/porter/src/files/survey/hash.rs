@@ -10,7 +10,8 @@ use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::SurveyFailure;
-use crate::files::root::{Root, chmod};
+use crate::files::closed;
+use crate::files::root::Root;
 
 const OWNER_READS: u32 = 0o400;
 const CHUNK: usize = 64 << 10;
@@ -89,32 +90,9 @@ fn open(root: &Root, file: &Changed) -> Result<(OwnedFd, VolumeIdentity), Errno>
         _ => Err(Errno::NOENT),
     };
     match root.open_file(&file.path) {
-        Err(Errno::ACCESS) => open_closed(root, file),
+        Err(Errno::ACCESS) => closed::open(root, &file.path, file.identity),
         Err(errno) => Err(errno),
         Ok((open, stat)) => Ok((open, as_listed(&stat)?)),
-    }
-}
-
-/// Opens a file that its owner may not read, and leaves it so.
-fn open_closed(root: &Root, file: &Changed) -> Result<(OwnedFd, VolumeIdentity), Errno> {
-    let closed = root.open_any(&file.path)?;
-    let stat = rustix::fs::fstat(&closed)?;
-    // Another name of it may have been read before.
-    let found = VolumeIdentity {
-        ctime: file.identity.ctime,
-        ..VolumeIdentity::from(&stat)
-    };
-    if found != file.identity {
-        return Err(Errno::NOENT);
-    }
-    chmod(&closed, stat.st_mode | OWNER_READS)?;
-    let opened = root.open_file(&file.path);
-    chmod(&closed, stat.st_mode)?;
-    let (open, _) = opened?;
-    let now = rustix::fs::fstat(&open)?;
-    match now.st_ino == stat.st_ino {
-        true => Ok((open, VolumeIdentity::from(&now))),
-        false => Err(Errno::NOENT),
     }
 }
 

@@ -24,6 +24,11 @@ fn show(choice: &str, environment: &Environment) -> String {
             Connector::Api(Err(error)) => error.to_string(),
             Connector::Service(program) => format!("service {}", program.display()),
             Connector::Command(program) => format!("command {}", program.display()),
+            Connector::Cluster(address) => {
+                let files = address.kubeconfig.iter();
+                let files: Vec<_> = files.map(|file| file.display().to_string()).collect();
+                format!("cluster {address} of {}", files.join(" "))
+            }
         };
         format!(
             "{:?} {} ({})\n",
@@ -50,6 +55,23 @@ fn an_empty_machine_names_the_default_places() {
     Any unix://ROOT/run/podman/podman.sock (the rootful Podman socket)
     Any unix://ROOT/run/user/1000/podman/podman.sock (the user's Podman socket)
     ");
+}
+
+#[test]
+fn a_cluster_is_used_if_it_is_named_and_its_contexts_are_where_kubectl_looks() {
+    let root = tempfile::tempdir().unwrap();
+    let mut environment = environment(root.path());
+    environment.home = Some(root.path().join("home"));
+    insta::assert_snapshot!(show("k8s://c/n", &environment), @r"
+    --engine
+    Any cluster k8s://c/n of ROOT/home/.kube/config (--engine)
+    ");
+    environment.kubeconfig = Some("/a:/b".into());
+    insta::assert_snapshot!(show("k8s://c/n", &environment), @r"
+    --engine
+    Any cluster k8s://c/n of /a /b (--engine)
+    ");
+    assert!(!show("auto", &environment).contains("cluster"));
 }
 
 #[test]
