@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::cluster::Cluster;
 use crate::watch::wait_until;
 
 /// A container or a volume.
@@ -35,11 +36,17 @@ impl std::fmt::Display for Object {
 
 /// True when the engine answers.
 pub(crate) fn answers(socket: &Path) -> bool {
+    if let Some(cluster) = Cluster::at(socket) {
+        return cluster.answers();
+    }
     request(socket, "GET", "/_ping").is_ok_and(|answer| answer.status == 200)
 }
 
 /// Containers and volumes that carry `label` (`name=value`), sorted.
 pub(crate) fn labelled(socket: &Path, label: &str) -> Result<Vec<Object>, String> {
+    if let Some(cluster) = Cluster::at(socket) {
+        return cluster.labelled(label);
+    }
     let filter = encode(&format!("{{\"label\":[\"{label}\"]}}"));
     let mut objects = Vec::new();
     let containers = get(socket, &format!("/containers/json?all=1&filters={filter}"))?;
@@ -63,6 +70,9 @@ pub(crate) fn labelled(socket: &Path, label: &str) -> Result<Vec<Object>, String
 
 /// Removes what a failed scenario left. Only ever called with objects of its own store.
 pub(crate) fn remove(socket: &Path, object: &Object) -> Result<(), String> {
+    if let Some(cluster) = Cluster::at(socket) {
+        return cluster.remove(object);
+    }
     let path = match object {
         Object::Container { id, .. } => format!("/containers/{id}?force=1&v=1"),
         Object::Volume { name } => format!("/volumes/{name}?force=1"),
@@ -104,6 +114,9 @@ pub(crate) fn kill(socket: &Path, object: &Object) -> Result<(), String> {
 ///
 /// Its output is attached, and ends with it: Podman 4.3 never says that a detached one has ended.
 pub(crate) fn exec(socket: &Path, object: &Object, argv: &[&str]) -> Result<i64, String> {
+    if let Some(cluster) = Cluster::at(socket) {
+        return cluster.exec(object, argv);
+    }
     let failed = |answer: &Answer| format!("exec in {object}: {} {}", answer.status, answer.body);
     let body = serde_json::json!({ "Cmd": argv, "AttachStdout": true }).to_string();
     let path = format!("/containers/{}/exec", object.name());
@@ -129,6 +142,9 @@ pub(crate) fn exec(socket: &Path, object: &Object, argv: &[&str]) -> Result<i64,
 
 /// Makes a volume that carries a name like lazaret's and labels of another owner.
 pub(crate) fn create_foreign_volume(socket: &Path, name: &str) -> Result<(), String> {
+    if let Some(cluster) = Cluster::at(socket) {
+        return cluster.create_foreign_volume(name);
+    }
     let labels = "{\"io.lazaret.store\":\"0123456789abcdef\",\"io.lazaret.session\":\"lost\"}";
     let body = format!("{{\"Name\":\"{name}\",\"Labels\":{labels}}}");
     let answer = send(socket, "POST", "/volumes/create", &body)?;
@@ -172,11 +188,17 @@ pub(crate) fn create_foreign_container(socket: &Path, name: &str) -> Result<Obje
 
 /// Whether a container is there.
 pub(crate) fn has_container(socket: &Path, name: &str) -> Result<bool, String> {
+    if let Some(cluster) = Cluster::at(socket) {
+        return cluster.has("pod", name);
+    }
     Ok(request(socket, "GET", &format!("/containers/{name}/json"))?.status == 200)
 }
 
 /// Whether a volume is there.
 pub(crate) fn has_volume(socket: &Path, name: &str) -> Result<bool, String> {
+    if let Some(cluster) = Cluster::at(socket) {
+        return cluster.has("persistentvolumeclaim", name);
+    }
     Ok(request(socket, "GET", &format!("/volumes/{name}"))?.status == 200)
 }
 

@@ -12,6 +12,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
 
 use crate::api::{self, Object};
+use crate::cluster::Cluster;
 use crate::engine::EngineName;
 use crate::lazaret::{Call, Ended, Line, Output, Running};
 use crate::runner::Setup;
@@ -267,7 +268,8 @@ impl Ctx {
             ("RUSTUP_HOME", self.setup.rustup_home.display().to_string()),
             ("LANG", "C.UTF-8".to_owned()),
             ("TERM", "dumb".to_owned()),
-            ("LAZARET_ENGINE", self.engine.to_string()),
+            ("LAZARET_ENGINE", self.engine.address().to_owned()),
+            ("KUBECONFIG", self.kubeconfig()),
         ];
         self.calls.set(self.calls.get() + 1);
         let mut call = Call::new(
@@ -283,6 +285,13 @@ impl Ctx {
             call = call.env(name, &value);
         }
         call.arguments(&line.words())
+    }
+
+    /// The contexts that lazaret finds; none for other engines than a cluster.
+    fn kubeconfig(&self) -> String {
+        let cluster = Cluster::at(&self.engine.socket());
+        let file = cluster.map(|cluster| cluster.kubeconfig());
+        file.unwrap_or_default().display().to_string()
     }
 
     /// Containers and volumes of this scenario's store on the engine.
@@ -313,7 +322,8 @@ impl Ctx {
         let unique = self.scratch.path().file_name().unwrap_or_default();
         let name = format!(
             "lazaret-{}-workspace",
-            unique.to_string_lossy().replace('.', "")
+            // Kubernetes takes no capitals.
+            unique.to_string_lossy().replace('.', "").to_lowercase()
         );
         self.foreign_volume_named(name)
     }

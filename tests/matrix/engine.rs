@@ -3,6 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::OnceLock;
+
+use crate::cluster;
 
 /// An engine by the name that `lazaret --engine` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +13,12 @@ pub(crate) enum EngineName {
     Docker,
     Podman,
     PodmanRootless,
+    /// The cluster of `cargo xtask setup --kubernetes`; it runs only if it is named.
+    Kubernetes,
 }
+
+/// The state of the cluster that `cargo xtask setup --kubernetes` starts, set once by `main`.
+pub(crate) static CLUSTER: OnceLock<PathBuf> = OnceLock::new();
 
 impl EngineName {
     pub(crate) const ALL: [Self; 3] = [Self::Docker, Self::Podman, Self::PodmanRootless];
@@ -20,10 +28,24 @@ impl EngineName {
             Self::Docker => "docker",
             Self::Podman => "podman",
             Self::PodmanRootless => "podman-rootless",
+            Self::Kubernetes => "kubernetes",
         }
     }
 
-    /// Where it listens. For rootless Podman: the one ordinary user that has a socket, which
+    /// Whether it has what a scenario needs.
+    pub(crate) fn runs(self, scenario: &str) -> bool {
+        self != Self::Kubernetes || cluster::runs(scenario)
+    }
+
+    /// What `lazaret --engine` is given.
+    pub(crate) fn address(self) -> &'static str {
+        match self {
+            Self::Kubernetes => cluster::ADDRESS,
+            other => other.as_str(),
+        }
+    }
+
+    /// Where it listens; of a cluster the directory of its state. For rootless Podman: the one ordinary user that has a socket, which
     /// is the caller, or the user that `cargo xtask setup` made.
     pub(crate) fn socket(self) -> PathBuf {
         match self {
@@ -32,6 +54,7 @@ impl EngineName {
             Self::PodmanRootless => {
                 rootless_socket().unwrap_or_else(|| PathBuf::from("/run/user/podman.sock"))
             }
+            Self::Kubernetes => CLUSTER.get().cloned().unwrap_or_default(),
         }
     }
 }
@@ -69,7 +92,10 @@ impl FromStr for EngineName {
     fn from_str(text: &str) -> Result<Self, String> {
         Self::ALL
             .into_iter()
+            .chain([Self::Kubernetes])
             .find(|name| name.as_str() == text)
-            .ok_or_else(|| format!("`{text}` is no engine: docker, podman, podman-rootless"))
+            .ok_or_else(|| {
+                format!("`{text}` is no engine: docker, podman, podman-rootless, kubernetes")
+            })
     }
 }

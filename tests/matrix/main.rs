@@ -10,6 +10,7 @@
 )]
 
 mod api;
+mod cluster;
 mod ctx;
 mod engine;
 mod far_machine;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         rustup_home: below("RUSTUP_HOME", ".rustup"),
         state_home: below("XDG_STATE_HOME", ".local/state"),
     };
+    engine::CLUSTER.get_or_init(|| setup.state_home.join("lazaret/kubernetes"));
     let mut arguments = std::env::args().skip(1).peekable();
     let verb = arguments.next_if(|argument| ["soak", "screens"].contains(&argument.as_str()));
     let outcome = match verb.as_deref() {

@@ -31,6 +31,9 @@ const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 /// The user of rootless Podman that `cargo xtask setup` makes.
 const ROOTLESS_USER: &str = "lazaret";
 
+/// Scenarios with an engine of their own do not run on a cluster.
+const NO_CLUSTER: &str = "a cluster is no engine of a scenario's own";
+
 /// An engine of the scenario's own.
 #[derive(Debug)]
 pub(crate) struct PrivateEngine {
@@ -88,6 +91,7 @@ impl PrivateEngine {
         let rootless = match name {
             EngineName::PodmanRootless => Some(account(ROOTLESS_USER)?),
             EngineName::Docker | EngineName::Podman => None,
+            EngineName::Kubernetes => return Err(NO_CLUSTER.to_owned()),
         };
         let unshared = Unshared::new(&mounts(dir.path(), size, rootless))?;
         let mut engine = Self {
@@ -233,7 +237,7 @@ impl PrivateEngine {
                 ("--exec-root", "data/exec"),
                 ("--pidfile", "data/pid"),
             ],
-            EngineName::Podman | EngineName::PodmanRootless => &[
+            EngineName::Podman | EngineName::PodmanRootless | EngineName::Kubernetes => &[
                 ("--root", "data/root"),
                 ("--runroot", "data/run"),
                 ("--tmpdir", "data/tmp"),
@@ -253,7 +257,7 @@ impl PrivateEngine {
                 argv.extend(self.more.iter().cloned());
                 argv.push("--host".to_owned());
             }
-            EngineName::Podman | EngineName::PodmanRootless => {
+            EngineName::Podman | EngineName::PodmanRootless | EngineName::Kubernetes => {
                 argv.push("podman".to_owned());
                 argv.extend(places);
                 argv.push("--storage-driver=overlay".to_owned());
@@ -274,7 +278,7 @@ impl PrivateEngine {
         let entered = daemon.pids().first().copied().unwrap_or(0);
         let program = match self.name {
             EngineName::Docker => "--data-root",
-            EngineName::Podman | EngineName::PodmanRootless => "service",
+            EngineName::Podman | EngineName::PodmanRootless | EngineName::Kubernetes => "service",
         };
         let mut killed = 0;
         // The first only entered the namespaces, and is to bury the daemon.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::api;
+use crate::cluster::Cluster;
 use crate::ctx::Ctx;
 use crate::engine::EngineName;
 use crate::flaky;
@@ -70,6 +71,14 @@ pub(crate) fn run(options: &Options, setup: &Setup) -> Result<Outcome, String> {
         rows.push(row);
     }
     let work = spread(&scenarios, &ready, options.spread);
+    for engine in &ready {
+        let others = scenarios
+            .iter()
+            .filter(|scenario| !engine.runs(scenario.name));
+        for scenario in others {
+            println!("n/a    {engine:15} {}", scenario.name);
+        }
+    }
     let mut done = run_all(&work, options.jobs, setup, &cache);
     if options.again == Again::Once {
         run_again(&mut done, &scenarios, setup, &cache);
@@ -99,12 +108,13 @@ fn spread(
     let mut turns = engines.iter().cycle();
     let mut work = Vec::new();
     for scenario in scenarios.iter().copied() {
+        let engines = engines.iter().filter(|engine| engine.runs(scenario.name));
         match (spread, scenario.asks) {
             (Spread::InTurn, Asks::AnyEngine) => {
                 work.extend(turns.next().map(|engine| (*engine, scenario)));
             }
             (Spread::All, _) | (Spread::InTurn, Asks::EachEngine) => {
-                work.extend(engines.iter().map(|engine| (*engine, scenario)));
+                work.extend(engines.map(|engine| (*engine, scenario)));
             }
         }
     }
@@ -218,9 +228,24 @@ pub(crate) fn prepare(
             socket.display()
         ));
     }
+    if let Some(cluster) = Cluster::at(&socket) {
+        return import(&cluster, setup, cache);
+    }
     let ctx = Ctx::new(engine, setup, cache)?;
     ctx.ok(build)?;
     ctx.check_clean()
+}
+
+/// Builds the images with Docker, and imports them into every node.
+fn import(cluster: &Cluster, setup: &Setup, cache: &Path) -> Result<(), String> {
+    let ctx = Ctx::new(EngineName::Docker, setup, cache)?;
+    for name in ["porter", "base"] {
+        let file = ctx.home().join(format!("{name}.tar"));
+        let output = file.display().to_string();
+        ctx.ok(&["image", "export", name, "--output", &output][..])?;
+        cluster.import(&file)?;
+    }
+    Ok(())
 }
 
 fn run_all(work: &[(EngineName, &Scenario)], jobs: usize, setup: &Setup, cache: &Path) -> Vec<Row> {

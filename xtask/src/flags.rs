@@ -54,7 +54,8 @@ xflags::xflags! {
 
         /// Run scenarios on real engines. An engine that is named and absent fails.
         cmd test-matrix {
-            /// Engine: docker, podman or podman-rootless; may be repeated. All when there is none.
+            /// Engine: docker, podman or podman-rootless; may be repeated. All three when there is
+            /// none. Or kubernetes: the cluster of `setup --kubernetes`.
             repeated --engine name: String
             /// Part of a scenario's name; may be repeated. All when there is none.
             repeated --scenario name: String

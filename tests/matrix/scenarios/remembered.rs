@@ -43,7 +43,7 @@ fn remembered_wrongly(ctx: &Ctx) -> Result<(), String> {
         // As if ids inside were others outside.
         EngineName::Docker | EngineName::Podman => info["user_namespace"] = json!("Mapped"),
         // As if it could limit memory and processes.
-        EngineName::PodmanRootless => info["not_applicable"] = json!({}),
+        EngineName::PodmanRootless | EngineName::Kubernetes => info["not_applicable"] = json!({}),
     }
     fs::write(&file, said.to_string()).map_err(|error| error.to_string())?;
     let refused = run(ctx, &cache)?.expect_code(125)?;
