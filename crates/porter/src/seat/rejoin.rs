@@ -23,8 +23,9 @@ use rustix::process::DumpableBehavior;
 use super::meeting::address;
 use crate::syscall::BlockedSignals;
 
-/// How long a seat may take until it has opened its socket.
-const START: Duration = Duration::from_secs(1);
+/// How long a seat may take until it has opened its socket: a connection can be lost before the seat
+/// has begun, and the machine can be busy.
+const START: Duration = Duration::from_secs(15);
 
 /// Between two looks for it.
 const TICK: Duration = Duration::from_millis(10);
