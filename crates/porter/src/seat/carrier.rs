@@ -70,7 +70,6 @@ struct Inbox {
 #[derive(Debug, Default)]
 struct Ready {
     hear: bool,
-    send: bool,
     feed: bool,
     rejoin: bool,
     read: bool,
@@ -125,22 +124,20 @@ impl Carrier {
             let is_ending = self.let_go.as_mut().is_some_and(LetGo::go_on);
             if let Some(code) = self.code
                 && self.child.outputs.is_empty()
+                && !has_said_exit
             {
-                if !has_said_exit {
-                    has_said_exit = true;
-                    self.host.say(FromSeat::Exit(code));
-                }
+                has_said_exit = true;
+                self.host.say(FromSeat::Exit(code));
+            }
+            self.host.send();
+            if let Some(code) = self.code.filter(|_| has_said_exit) {
                 let waited = self.host.is_gone.then(|| {
                     *give_up.get_or_insert_with(|| Instant::now() + LAST_WORDS) <= Instant::now()
                 });
-                self.host.send();
                 let is_heard = !self.host.lacks_something() || waited == Some(true);
                 if is_heard && !is_ending && self.may_leave(&mut leave_at) {
                     return refused.map_or(Ok(code), Err);
                 }
-            }
-            if ready.send {
-                self.host.send();
             }
             ready = self.wait()?;
             if ready.rejoin {
@@ -215,7 +212,6 @@ impl Carrier {
         let at = |place: usize| places[place].is_some_and(is_ready);
         Ok(Ready {
             hear: at(0),
-            send: at(1),
             feed: at(2),
             rejoin: at(4),
             read: (first_output..polled.len()).any(is_ready),
