@@ -26,7 +26,7 @@ const TICK: Duration = Duration::from_millis(50);
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// How long a seat whose end ends the connection stays for the host, once everything is said.
-const FAREWELL: Duration = Duration::from_secs(1);
+const FAREWELL: Duration = Duration::from_secs(60);
 
 /// So much of the window is given back at once, in bytes.
 const CREDIT: usize = WINDOW / 4;

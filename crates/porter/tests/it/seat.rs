@@ -354,9 +354,14 @@ fn a_seat_starts_what_its_input_names() {
     ToSeat::Eof.write_to(&mut frames);
     let to = seat.to.as_mut().expect("open");
     to.write_all(&frames).expect("it reads");
-    while seat.hear() {}
+    while seat.exit.is_none() && seat.hear() {}
     assert_eq!(String::from_utf8_lossy(&seat.stdout), "/usr\nsaid\ninput");
     assert_eq!(seat.exit, Some(7));
+    // It stays for a host that still reads.
+    let ended = seat.handle.try_wait().expect("it can be asked");
+    assert!(ended.is_none(), "it ended before its host");
+    drop(seat.to.take());
+    while seat.hear() {}
 }
 
 #[test]

@@ -158,19 +158,17 @@ fn connect(inner: &Arc<Inner>, name: &ContainerName) -> Result<Process, EngineEr
         status,
         attached: Mutex::new(Some(attached)),
     });
-    let reader = |stream: Box<dyn AsyncRead + Send + Sync + Unpin>| {
-        Box::new(Output {
-            connection: Arc::clone(&connection),
-            stream,
-        })
+    let output = |stream: Box<dyn AsyncRead + Send + Sync + Unpin>| Output {
+        connection: Arc::clone(&connection),
+        stream,
     };
     Ok(Process {
         stdin: Some(Box::new(Input {
             connection: Arc::clone(&connection),
             stream: Box::new(stdin),
         })),
-        stdout: reader(Box::new(stdout)),
-        stderr: reader(Box::new(stderr)),
+        stdout: Box::new(Frames(output(Box::new(stdout)))),
+        stderr: Box::new(output(Box::new(stderr))),
         control: Box::new(Control(connection)),
     })
 }
@@ -193,7 +191,8 @@ fn explain(inner: &Inner, name: &ContainerName, error: EngineError) -> EngineErr
     }
 }
 
-/// One WebSocket; it closes with the last that uses it.
+/// One WebSocket; it closes once the seat's frames are read no further, or with the last that uses
+/// it.
 struct Connection {
     inner: Arc<Inner>,
     name: ContainerName,
@@ -203,6 +202,13 @@ struct Connection {
 }
 
 impl Connection {
+    /// Closes it, which the seat hears as the end of its input.
+    fn close(&self) {
+        let mut attached = self.attached.lock().unwrap_or_else(PoisonError::into_inner);
+        // The client's task ends with it.
+        drop(attached.take());
+    }
+
     /// Returns why the client ended the connection, once it has.
     fn cause(&self) -> String {
         let mut attached = self.attached.lock().unwrap_or_else(PoisonError::into_inner);
@@ -254,6 +260,22 @@ impl Read for Output {
             // What came before the end is there already.
             stream.read(buffer).now_or_never().unwrap_or(Ok(0))
         })
+    }
+}
+
+/// What the seat says. Its reader stops at the exit code, and only then may the seat end: its end
+/// ends the connection at once, with everything that is still on its way.
+struct Frames(Output);
+
+impl Read for Frames {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Drop for Frames {
+    fn drop(&mut self) {
+        self.0.connection.close();
     }
 }
 
