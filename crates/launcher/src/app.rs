@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::time::Duration;
 
 use lazaret_runtime::{DecidedBy, Detected, EngineChoice, EngineInfo, EngineRequest, InfoCache};
 use lazaret_tree::escape;
@@ -76,12 +75,7 @@ pub struct Options {
     pub engine: Option<EngineName>,
     /// Whether processes may be started through PID 1, past the engine.
     pub use_init_channel: bool,
-    /// How long a command on another machine waits for a lost connection.
-    pub reconnect_grace: Duration,
 }
-
-/// A notebook may be shut for lunch.
-const RECONNECT_GRACE: Duration = Duration::from_secs(3600);
 
 /// An engine, as it was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,11 +140,6 @@ impl Options {
             },
             engine: EngineName::find(global, env),
             use_init_channel: chosen("LAZARET_STARTER") != Some("engine"),
-            reconnect_grace: chosen("LAZARET_RECONNECT")
-                .and_then(|seconds| seconds.parse::<u32>().ok())
-                .map_or(RECONNECT_GRACE, |seconds| {
-                    Duration::from_secs(seconds.into())
-                }),
         }
     }
 }

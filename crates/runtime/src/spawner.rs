@@ -5,7 +5,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::seat::{ConnectionChange, ConnectionNews};
+use crate::seat::{ConnectionChange, ConnectionChanges};
 use crate::{
     ConnectedChannel, ContainerName, Engine, EngineError, ExecSpec, Process, ProcessControl,
     StartError, Terminal, TerminalSize, WhenAbandoned, seat,
@@ -36,12 +36,12 @@ pub struct Spawner {
     container: ContainerName,
     transport: Transport,
     route: Mutex<Route>,
-    news: Arc<ConnectionNews>,
+    changes: Arc<ConnectionChanges>,
 }
 
 /// Ends what [`Spawner::connection_changes`] tells when it is dropped.
 #[derive(Debug)]
-pub struct EndChanges<'a>(&'a ConnectionNews);
+pub struct EndChanges<'a>(&'a ConnectionChanges);
 
 impl Drop for EndChanges<'_> {
     fn drop(&mut self) {
@@ -79,7 +79,7 @@ impl Spawner {
                 channel: None,
                 is_direct: false,
             }),
-            news: Arc::default(),
+            changes: Arc::default(),
         }
     }
 
@@ -105,12 +105,12 @@ impl Spawner {
     /// Returns what becomes of the connection of its processes from here on, until the value of
     /// [`Self::end_changes_on_drop`] is dropped. Only one on another machine has any to lose.
     pub fn connection_changes(&self) -> Receiver<ConnectionChange> {
-        self.news.listen()
+        self.changes.listen()
     }
 
     /// Returns what ends [`Self::connection_changes`].
     pub fn end_changes_on_drop(&self) -> EndChanges<'_> {
-        EndChanges(&self.news)
+        EndChanges(&self.changes)
     }
 
     /// Returns true once a process was started past the engine.
@@ -176,7 +176,7 @@ impl Spawner {
         }
         match self.transport {
             Transport::RemoteEngine { grace } if spec.when_abandoned == WhenAbandoned::End => {
-                seat::start_resumable(&self.engine, &self.container, spec, grace, &self.news)
+                seat::start_resumable(&self.engine, &self.container, spec, grace, &self.changes)
             }
             _ => {
                 let seat = self.engine.exec(&self.container, &seat::around(spec)?)?;

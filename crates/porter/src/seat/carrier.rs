@@ -26,7 +26,7 @@ const TICK: Duration = Duration::from_millis(50);
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// How long a seat whose end ends the connection stays for the host, once everything is said.
-const FAREWELL: Duration = Duration::from_secs(60);
+const LINGER: Duration = Duration::from_secs(60);
 
 /// So much of the window is given back at once, in bytes.
 const CREDIT: usize = WINDOW / 4;
@@ -43,17 +43,17 @@ pub(super) struct Carrier {
     when_abandoned: WhenAbandoned,
     let_go: Option<LetGo>,
     code: Option<u8>,
-    farewell: Farewell,
+    linger: Linger,
 }
 
 /// When a seat ends whose command has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Farewell {
+pub(super) enum Linger {
     /// Once the exit code is sent.
-    AtOnce,
-    /// Once the host is gone, or [`FAREWELL`] later. The end of a seat ends its connection at
+    No,
+    /// Once the host is gone, or [`LINGER`] later. The end of a seat ends its connection at
     /// once, and a client of Kubernetes that sends something meanwhile reads no more of it.
-    AfterHost,
+    UntilHostCloses,
 }
 
 /// What the command is still to read.
@@ -80,7 +80,7 @@ impl Carrier {
         child: Child,
         host: Host,
         when_abandoned: WhenAbandoned,
-        farewell: Farewell,
+        linger: Linger,
     ) -> io::Result<Self> {
         Ok(Self {
             pidfd: pidfd_open(child.pid, PidfdFlags::empty()).ok(),
@@ -91,7 +91,7 @@ impl Carrier {
             when_abandoned,
             let_go: None,
             code: None,
-            farewell,
+            linger,
         })
     }
 
@@ -152,10 +152,10 @@ impl Carrier {
 
     /// Whether the seat may end, now that everything is said.
     fn may_leave(&self, leave_at: &mut Option<Instant>) -> bool {
-        match self.farewell {
-            Farewell::AtOnce => true,
-            Farewell::AfterHost => {
-                let leave_at = leave_at.get_or_insert_with(|| Instant::now() + FAREWELL);
+        match self.linger {
+            Linger::No => true,
+            Linger::UntilHostCloses => {
+                let leave_at = leave_at.get_or_insert_with(|| Instant::now() + LINGER);
                 self.host.is_gone || *leave_at <= Instant::now()
             }
         }
@@ -184,8 +184,8 @@ impl Carrier {
         if let Some(pidfd) = self.pidfd.as_ref().filter(|_| self.code.is_none()) {
             add(3, pidfd.as_fd(), PollFlags::IN);
         }
-        if let Some(meeting) = self.host.meeting() {
-            add(4, meeting, PollFlags::IN);
+        if let Some(socket) = self.host.rejoin_socket() {
+            add(4, socket, PollFlags::IN);
         }
         let first_output = polled.len();
         if has_room {
@@ -193,7 +193,7 @@ impl Carrier {
             polled.extend(outputs.map(|(_, file)| PollFd::new(file, PollFlags::IN)));
         }
         let is_waiting =
-            (self.host.is_gone || self.farewell == Farewell::AfterHost) && self.code.is_some();
+            (self.host.is_gone || self.linger == Linger::UntilHostCloses) && self.code.is_some();
         let needs_tick = self.pidfd.is_none() || self.let_go.is_some() || is_waiting;
         let limit = match needs_tick {
             true => Some(TICK),

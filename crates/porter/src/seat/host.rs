@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use lazaret_protocol::seat::{Arrived, FrameReader, FromSeat, MAX_PAYLOAD, ToSeat, Unacknowledged};
 use rustix::io::Errno;
 
-use super::meeting::{Meeting, Rejoined};
+use super::rejoin_socket::{RejoinSocket, Rejoined};
 
 /// Bytes of frames that wait for the host, before the command is read no further.
 const LIMIT: usize = 256 << 10;
@@ -33,7 +33,7 @@ pub(super) struct Host {
 /// How another connection is had when this one is lost.
 #[derive(Debug)]
 struct Resumption {
-    meeting: Meeting,
+    rejoin_socket: RejoinSocket,
     grace: Duration,
     arrived: Arrived,
     /// What comes first over this connection, and is not counted.
@@ -74,7 +74,7 @@ impl Host {
             }
         };
         host.resumption = Some(Resumption {
-            meeting: Meeting::open(ticket)?,
+            rejoin_socket: RejoinSocket::open(ticket)?,
             grace,
             arrived,
             greeting: Vec::new(),
@@ -96,9 +96,9 @@ impl Host {
     }
 
     /// Returns where another connection is brought.
-    pub(super) fn meeting(&self) -> Option<BorrowedFd<'_>> {
+    pub(super) fn rejoin_socket(&self) -> Option<BorrowedFd<'_>> {
         let resumption = self.resumption.as_ref()?;
-        Some(resumption.meeting.input())
+        Some(resumption.rejoin_socket.input())
     }
 
     /// Whether something that was said is still to reach the host. One that is gone does not say
@@ -190,7 +190,7 @@ impl Host {
             stdout,
             lease,
             received,
-        }) = resumption.meeting.take()
+        }) = resumption.rejoin_socket.take()
         else {
             return;
         };

@@ -15,8 +15,8 @@ mod carrier;
 mod child;
 mod host;
 mod let_go;
-mod meeting;
 pub(crate) mod rejoin;
+mod rejoin_socket;
 
 use std::io;
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use lazaret_protocol::{SeatCommand, Seated, exit};
 use rustix::process::DumpableBehavior;
 
-use self::carrier::{Carrier, Farewell};
+use self::carrier::{Carrier, Linger};
 use self::child::Child;
 use self::host::Host;
 use crate::syscall::BlockedSignals;
@@ -47,10 +47,10 @@ fn carry(seat: SeatCommand) -> io::Result<u8> {
         None => Host::new(),
         Some(grace) => Host::resumable(grace)?,
     };
-    let farewell = match seat.seated {
-        Seated::Command(_) => Farewell::AtOnce,
-        Seated::Message => Farewell::AfterHost,
+    let linger = match seat.seated {
+        Seated::Command(_) => Linger::No,
+        Seated::Message => Linger::UntilHostCloses,
     };
     let child = Child::start(seat.seated, seat.terminal)?;
-    Carrier::new(child, host, seat.when_abandoned, farewell)?.run()
+    Carrier::new(child, host, seat.when_abandoned, linger)?.run()
 }

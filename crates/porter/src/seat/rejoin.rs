@@ -20,7 +20,7 @@ use rustix::net::{
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::DumpableBehavior;
 
-use super::meeting::address;
+use super::rejoin_socket::address;
 use crate::syscall::BlockedSignals;
 
 /// How long a seat may take until it has opened its socket: a connection can be lost before the seat

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use super::client::{CALL_LIMIT, CallContext, Inner, with_label};
@@ -204,7 +204,6 @@ pub(super) fn remove(inner: &Inner, name: &ContainerName) -> Result<(), EngineEr
     let call = container("remove container", name);
     let params = DeleteParams {
         grace_period_seconds: Some(0),
-        preconditions: None::<Preconditions>,
         ..DeleteParams::default()
     };
     let deleted = inner.call(CALL_LIMIT, call, async {

@@ -1,7 +1,7 @@
 //! The host's end of `porter seat`: one process, its streams and its terminal in frames
 //! ([`seat`](lazaret_protocol::seat)), whichever way the seat itself was started.
 
-mod connection_news;
+mod connection_changes;
 mod input;
 mod line;
 mod output;
@@ -17,8 +17,8 @@ use std::time::Duration;
 use lazaret_protocol::seat::{FrameReader, TICKET_BYTES, Ticket, ToSeat, WINDOW};
 use lazaret_protocol::{SeatCommand, Verb};
 
-pub use self::connection_news::ConnectionChange;
-pub(crate) use self::connection_news::ConnectionNews;
+pub use self::connection_changes::ConnectionChange;
+pub(crate) use self::connection_changes::ConnectionChanges;
 use self::input::SeatInput;
 use self::line::SeatLine;
 use self::output::{Carrier, OutputReader, PIECES, Resumption};
@@ -70,7 +70,7 @@ pub(crate) fn start_resumable(
     container: &ContainerName,
     spec: &ExecSpec,
     grace: Duration,
-    news: &Arc<ConnectionNews>,
+    changes: &Arc<ConnectionChanges>,
 ) -> Result<Process, EngineError> {
     let stream = |source| EngineError::Stream {
         verb: START,
@@ -89,7 +89,7 @@ pub(crate) fn start_resumable(
         container: container.clone(),
         ticket,
         grace,
-        news: Arc::clone(news),
+        changes: Arc::clone(changes),
     };
     let resumption = Resumption {
         reconnect,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use lazaret_protocol::seat::{FrameReader, FromSeat, RejoinRequest, Ticket};
 use lazaret_protocol::{PORTER_PATH, Verb, exit};
 
-use super::connection_news::ConnectionNews;
+use super::connection_changes::ConnectionChanges;
 use super::line::SeatLine;
 use crate::{ContainerName, ContainerState, Engine, ExecSpec, Process, ProcessControl, Stdin};
 
@@ -33,7 +33,7 @@ pub(super) struct Reconnect {
     /// How long the seat waits.
     pub(super) grace: Duration,
     /// Told of it.
-    pub(super) news: Arc<ConnectionNews>,
+    pub(super) changes: Arc<ConnectionChanges>,
 }
 
 /// What a seat says over one connection.
@@ -57,7 +57,7 @@ impl Reconnect {
     /// Tries until the seat goes on over another connection. `None` once it is gone.
     pub(super) fn reconnect(&self, line: &SeatLine) -> Option<FromSeatStream> {
         let received = line.disconnect();
-        let lost = self.news.lose();
+        let lost = self.changes.lose();
         let since = Instant::now();
         let mut pause = FIRST_PAUSE;
         loop {

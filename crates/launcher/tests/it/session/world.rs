@@ -676,7 +676,6 @@ impl World {
                 ui: UI,
                 engine: None,
                 use_init_channel: true,
-                reconnect_grace: Duration::from_secs(60),
             },
             keeper_stderr: None,
         }

@@ -1,4 +1,4 @@
-//! `Meeting`: where a seat is brought another connection.
+//! `RejoinSocket`: where a seat is brought another connection.
 //!
 //! It is an abstract socket for datagrams, so nothing inside can remove or replace it, and a
 //! process that sends anything else holds nothing up: there is no connection to wait for, and the
@@ -28,12 +28,12 @@ pub(super) struct Rejoined {
 
 /// The socket of one seat.
 #[derive(Debug)]
-pub(super) struct Meeting {
+pub(super) struct RejoinSocket {
     ticket: Ticket,
     socket: OwnedFd,
 }
 
-impl Meeting {
+impl RejoinSocket {
     /// # Errors
     /// The name is taken, or the system's.
     pub(super) fn open(ticket: Ticket) -> io::Result<Self> {

@@ -1,4 +1,4 @@
-//! `ConnectionNews`: tells that the connections of a container's processes are lost, and that they
+//! `ConnectionChanges`: tells when the connections of a container's processes are lost, and when they
 //! are resumed.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,44 +15,44 @@ pub enum ConnectionChange {
 
 /// Counts the processes that have lost their connection, which they mostly do at once.
 #[derive(Debug, Default)]
-pub(crate) struct ConnectionNews(Mutex<News>);
+pub(crate) struct ConnectionChanges(Mutex<State>);
 
 #[derive(Debug, Default)]
-struct News {
+struct State {
     lost: usize,
     listener: Option<Sender<ConnectionChange>>,
 }
 
 /// A process without a connection.
-pub(super) struct LostConnection(Arc<ConnectionNews>);
+pub(super) struct LostConnection(Arc<ConnectionChanges>);
 
-impl ConnectionNews {
+impl ConnectionChanges {
     /// Returns what changes from here on; it ends with [`Self::end`].
     pub(crate) fn listen(&self) -> Receiver<ConnectionChange> {
         let (listener, changes) = channel();
-        self.news().listener = Some(listener);
+        self.state().listener = Some(listener);
         changes
     }
 
     pub(crate) fn end(&self) {
-        self.news().listener = None;
+        self.state().listener = None;
     }
 
     pub(super) fn lose(self: &Arc<Self>) -> LostConnection {
-        let mut news = self.news();
-        news.lost += 1;
-        if news.lost == 1 {
-            news.tell(ConnectionChange::Lost);
+        let mut state = self.state();
+        state.lost += 1;
+        if state.lost == 1 {
+            state.tell(ConnectionChange::Lost);
         }
         LostConnection(Arc::clone(self))
     }
 
-    fn news(&self) -> MutexGuard<'_, News> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl News {
+impl State {
     fn tell(&self, change: ConnectionChange) {
         if let Some(listener) = &self.listener {
             // It may have gone.
@@ -64,16 +64,16 @@ impl News {
 impl LostConnection {
     /// The process has another connection. Dropped without that, the process is gone.
     pub(super) fn resume(self) {
-        let news = self.0.news();
-        if news.lost == 1 {
-            news.tell(ConnectionChange::Resumed);
+        let state = self.0.state();
+        if state.lost == 1 {
+            state.tell(ConnectionChange::Resumed);
         }
     }
 }
 
 impl Drop for LostConnection {
     fn drop(&mut self) {
-        self.0.news().lost -= 1;
+        self.0.state().lost -= 1;
     }
 }
 
@@ -83,16 +83,16 @@ mod tests {
 
     #[test]
     fn what_several_processes_lose_is_told_once() {
-        let news = Arc::new(ConnectionNews::default());
-        drop(news.lose());
-        let changes = news.listen();
-        let (one, two) = (news.lose(), news.lose());
+        let changes = Arc::new(ConnectionChanges::default());
+        drop(changes.lose());
+        let told = changes.listen();
+        let (one, two) = (changes.lose(), changes.lose());
         one.resume();
         two.resume();
-        drop(news.lose());
-        news.end();
-        news.lose().resume();
+        drop(changes.lose());
+        changes.end();
+        changes.lose().resume();
         let (lost, resumed) = (ConnectionChange::Lost, ConnectionChange::Resumed);
-        assert_eq!(changes.iter().collect::<Vec<_>>(), [lost, resumed, lost]);
+        assert_eq!(told.iter().collect::<Vec<_>>(), [lost, resumed, lost]);
     }
 }
