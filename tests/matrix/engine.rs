@@ -45,8 +45,8 @@ impl EngineName {
         }
     }
 
-    /// Where it listens; of a cluster the directory of its state. For rootless Podman: the one ordinary user that has a socket, which
-    /// is the caller, or the user that `cargo xtask setup` made.
+    /// Where it listens; of a cluster the directory of its state. For rootless Podman: the socket of
+    /// the caller, or of the user that `cargo xtask setup` made.
     pub(crate) fn socket(self) -> PathBuf {
         match self {
             Self::Docker => PathBuf::from("/var/run/docker.sock"),

@@ -1,5 +1,7 @@
 //! What the cluster is, and whether it lets lazaret do all that it has to.
 
+use std::fmt;
+
 use futures_util::future::try_join_all;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
@@ -12,20 +14,61 @@ use super::ClusterError;
 use super::client::{CALL_LIMIT, CallContext, Inner};
 use crate::EngineError;
 
-/// What every run needs: verb, resource, subresource. A WebSocket asks for `get` of `pods/exec`, and
-/// newer servers ask for `create` as well.
-const RIGHTS: [(&str, &str, &str); 11] = [
-    ("create", "pods", ""),
-    ("delete", "pods", ""),
-    ("get", "pods", ""),
-    ("list", "pods", ""),
-    ("patch", "pods", ""),
-    ("create", "pods", "exec"),
-    ("get", "pods", "exec"),
-    ("create", "persistentvolumeclaims", ""),
-    ("delete", "persistentvolumeclaims", ""),
-    ("get", "persistentvolumeclaims", ""),
-    ("list", "persistentvolumeclaims", ""),
+/// A verb on a kind of objects; `subresource` is empty for the objects themselves.
+struct Right {
+    verb: &'static str,
+    resource: &'static str,
+    subresource: &'static str,
+}
+
+impl Right {
+    const fn of(verb: &'static str, resource: &'static str) -> Self {
+        Self {
+            verb,
+            resource,
+            subresource: "",
+        }
+    }
+
+    const fn exec(verb: &'static str) -> Self {
+        Self {
+            subresource: "exec",
+            ..Self::of(verb, "pods")
+        }
+    }
+
+    fn review(&self, namespace: &str) -> SelfSubjectAccessReview {
+        let text = |text: &str| Some(text.to_owned());
+        SelfSubjectAccessReview {
+            spec: SelfSubjectAccessReviewSpec {
+                resource_attributes: Some(ResourceAttributes {
+                    namespace: text(namespace),
+                    verb: text(self.verb),
+                    resource: text(self.resource),
+                    subresource: text(self.subresource).filter(|it| !it.is_empty()),
+                    ..ResourceAttributes::default()
+                }),
+                non_resource_attributes: None,
+            },
+            ..SelfSubjectAccessReview::default()
+        }
+    }
+}
+
+/// What every run needs. A WebSocket asks for `get` of `pods/exec`, and newer servers ask for
+/// `create` as well.
+const RIGHTS: [Right; 11] = [
+    Right::of("create", "pods"),
+    Right::of("delete", "pods"),
+    Right::of("get", "pods"),
+    Right::of("list", "pods"),
+    Right::of("patch", "pods"),
+    Right::exec("create"),
+    Right::exec("get"),
+    Right::of("create", "persistentvolumeclaims"),
+    Right::of("delete", "persistentvolumeclaims"),
+    Right::of("get", "persistentvolumeclaims"),
+    Right::of("list", "persistentvolumeclaims"),
 ];
 
 /// What a cluster is.
@@ -63,9 +106,9 @@ pub(super) fn probe(inner: &Inner) -> Result<Found, EngineError> {
     }
     let reviews: Api<SelfSubjectAccessReview> = Api::all(inner.client.clone());
     let params = PostParams::default();
-    let asked = RIGHTS.map(|right| {
+    let asked = RIGHTS.iter().map(|right| {
         let (reviews, params, namespace) = (&reviews, &params, &inner.address.namespace);
-        async move { reviews.create(params, &review(right, namespace)).await }
+        async move { reviews.create(params, &right.review(namespace)).await }
     });
     let answers = inner.call(CALL_LIMIT, call, try_join_all(asked))?;
     let is_missing =
@@ -74,7 +117,7 @@ pub(super) fn probe(inner: &Inner) -> Result<Found, EngineError> {
         .iter()
         .zip(&answers)
         .filter(|(_, answer)| is_missing(answer))
-        .map(|(right, _)| words(right))
+        .map(|(right, _)| right.to_string())
         .collect();
     if !missing.is_empty() {
         return Err(EngineError::cluster(ClusterError::MissingRights {
@@ -89,29 +132,16 @@ pub(super) fn probe(inner: &Inner) -> Result<Found, EngineError> {
     })
 }
 
-fn review(
-    (verb, resource, subresource): (&str, &str, &str),
-    namespace: &str,
-) -> SelfSubjectAccessReview {
-    let text = |text: &str| Some(text.to_owned());
-    SelfSubjectAccessReview {
-        spec: SelfSubjectAccessReviewSpec {
-            resource_attributes: Some(ResourceAttributes {
-                namespace: text(namespace),
-                verb: text(verb),
-                resource: text(resource),
-                subresource: text(subresource).filter(|it| !it.is_empty()),
-                ..ResourceAttributes::default()
-            }),
-            non_resource_attributes: None,
-        },
-        ..SelfSubjectAccessReview::default()
-    }
-}
-
-fn words((verb, resource, subresource): &(&str, &str, &str)) -> String {
-    match *subresource {
-        "" => format!("{verb} {resource}"),
-        sub => format!("{verb} {resource}/{sub}"),
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            verb,
+            resource,
+            subresource,
+        } = self;
+        match *subresource {
+            "" => write!(f, "{verb} {resource}"),
+            subresource => write!(f, "{verb} {resource}/{subresource}"),
+        }
     }
 }
